@@ -10,7 +10,7 @@ from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
-from pyclone_pgsm.plots.points import column_scales
+from pyclone_pgsm.plots.normal import column_scales
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 
 MAX_CLUSTERS = 60

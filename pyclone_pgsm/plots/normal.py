@@ -10,13 +10,15 @@ from dataclasses import replace
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from pyclone_pgsm.plots import appearance, points, style
+from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 
 Values = NDArray[np.float64]
@@ -37,6 +39,14 @@ MAX_COMPONENTS = 4
 MAX_ROWS = 60
 SEEN_COLUMNS = 2000
 """With more columns, principal directions are computed from at most this many rows."""
+MAX_POINTS = 100_000
+"""Largest number of rows drawn; of more, the same share of each cluster is drawn."""
+MOST_BEYOND = 0.15
+"""Largest extension of an axis for ellipses, at each end, as a fraction of the range of the values."""
+TICKS = 6
+"""Approximate number of ticks on an axis."""
+DARKER = 0.7
+"""Factor from a cluster's colour to that of its outline."""
 
 
 def cluster_points(values: Values, summary: MixtureSummary, density: Density | None = None) -> Figure:
@@ -49,7 +59,7 @@ def cluster_points(values: Values, summary: MixtureSummary, density: Density | N
     num_columns = values.shape[1]
     if num_columns == 1:
         return _rows(values, summary, density)
-    subtitle = summary.contents + points.thinned(summary)
+    subtitle = summary.contents + thinned(summary)
     if num_columns > 2:
         subtitle += f"; principal components of {num_columns:,} scaled columns"
         values, summary = _components(values, summary)
@@ -65,10 +75,10 @@ def cluster_points(values: Values, summary: MixtureSummary, density: Density | N
         coordinates = values[:, pair]
         if density is not None:
             _shade(axes, values, summary, density, ends, FAINT)
-        points.draw_points(axes, summary, *coordinates.T)
+        draw_points(axes, summary, *coordinates.T)
         if summary.parameters:
             covariances = summary.parameters["covariance"][:, pair][:, :, pair]
-            points.draw_ellipses(axes, summary, summary.parameters["mean"][:, pair], covariances)
+            draw_ellipses(axes, summary, summary.parameters["mean"][:, pair], covariances)
         style.number_clusters(axes, numbered, summary.labels, *coordinates.T)
 
     return _pairs("Clusters", subtitle, summary, ends, style.cluster_legend(summary.cluster_size), draw)
@@ -86,7 +96,7 @@ def density_map(values: Values, summary: MixtureSummary, density: Density) -> Fi
 
     def draw(axes: Axes, pair: list[int]) -> None:
         _shade(axes, values, summary, density, ends, STRONG)
-        dots = values[points.drawn_rows(summary.labels, MAX_DOTS)].T
+        dots = values[drawn_rows(summary.labels, MAX_DOTS)].T
         axes.plot(*dots, "o", markersize=1.2, markeredgewidth=0, color=style.INK, alpha=0.6, zorder=1.5)
 
     regions = [
@@ -105,12 +115,12 @@ def _pairs(
     draw: Callable[[Axes, list[int]], None],
 ) -> Figure:
     """Make a triangle of panels, one for each pair of columns; `draw` fills the panel of a pair."""
-    left = max(points.tick_width(each) for each in ends[1:]) + 0.45
+    left = max(tick_width(each) for each in ends[1:]) + 0.45
     side = style.panel_side(len(ends))
 
     def panel(axes: Axes, j: int, i: int) -> None:
-        points.value_axis(axes, "x", ends[j])
-        points.value_axis(axes, "y", ends[i])
+        value_axis(axes, "x", ends[j])
+        value_axis(axes, "y", ends[i])
         draw(axes, [j, i])
         if j == 0:
             axes.yaxis.set_label_coords(-(left - 0.2) / side, 0.5)
@@ -125,13 +135,13 @@ def _axis_ends(values: Values, summary: MixtureSummary) -> list[tuple[float, flo
     The ellipses of minor clusters are not considered.
     """
     if not summary.parameters:
-        return [points.limits(column) for column in values.T]
+        return [limits(column) for column in values.T]
     large = ~appearance.minor_clusters(summary.cluster_size)
     mean, covariance = summary.parameters["mean"][large], summary.parameters["covariance"][large]
     reach = 2 * np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
     low = (mean - reach).min(axis=0, initial=np.inf)
     high = (mean + reach).max(axis=0, initial=-np.inf)
-    return [points.limits(*each) for each in zip(values.T, low, high)]
+    return [limits(*each) for each in zip(values.T, low, high)]
 
 
 def _shade(
@@ -146,7 +156,7 @@ def _shade(
     x, y = (np.linspace(*each, CELLS) for each in ends)
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     heights = density(places).reshape(CELLS, CELLS)
-    rows = points.drawn_rows(summary.labels, SEEN_ROWS)
+    rows = drawn_rows(summary.labels, SEEN_ROWS)
     levels = np.quantile(density(values[rows]), 1 - np.array(SHARES))
     for level, colour in zip(levels, colours):
         if heights.min() < level < heights.max():
@@ -160,7 +170,7 @@ def _rows(values: Values, summary: MixtureSummary, density: Density | None) -> F
     """Draw a stacked histogram and the density, above one line of points per cluster."""
     sizes = summary.cluster_size
     shown = appearance.largest_clusters(sizes, MAX_ROWS)
-    subtitle = summary.contents + points.thinned(summary)
+    subtitle = summary.contents + thinned(summary)
     if summary.parameters:
         subtitle += "; bars: 2 standard deviations"
     if density is not None:
@@ -170,14 +180,14 @@ def _rows(values: Values, summary: MixtureSummary, density: Density | None) -> F
     labels = [appearance.cluster_label(k, sizes[k]) for k in shown]
     [ends] = _axis_ends(values, summary)
     column = values[:, 0]
-    right = points.tick_width(ends) / 2 + 0.1
+    right = tick_width(ends) / 2 + 0.1
     figure, above, axes = style.histogram_above_rows("Clusters", subtitle, labels, 1.5, right)
     _draw_histogram(above, column, summary, ends, density)
     row_of = np.full(len(sizes), np.nan)
     row_of[shown] = np.arange(len(shown))
     jitter = np.arange(len(column)) * style.GOLDEN % 1 * 0.6 - 0.4
-    points.value_axis(axes, "x", ends)
-    points.draw_points(axes, summary, column, row_of[summary.labels] + jitter)
+    value_axis(axes, "x", ends)
+    draw_points(axes, summary, column, row_of[summary.labels] + jitter)
     if summary.parameters:
         _draw_bars(axes, summary.parameters, shown)
     [name] = style.short_names(summary.column_names, int(12 * style.ROWS_WIDTH))
@@ -200,9 +210,9 @@ def _draw_histogram(
         halo = [withStroke(linewidth=2.2, foreground="white")]
         axes.plot(x, curve, color=style.INK, linewidth=1, path_effects=halo)
         highest = max(highest, min(curve.max(), 1.5 * highest))
-    points.value_axis(axes, "x", ends)
+    value_axis(axes, "x", ends)
     axes.tick_params(labelbottom=False)
-    points.value_axis(axes, "y", (0, 1.05 * highest), ticks=4)
+    value_axis(axes, "y", (0, 1.05 * highest), ticks=4)
     axes.set_ylabel("rows")
 
 
@@ -224,7 +234,7 @@ def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float6
     The result are the directions (D, n), such that x @ directions are the components of a row x up to a constant, with
     n from 2 to `MAX_COMPONENTS`, and the share (n,) of each in the variance of all scaled columns.
     """
-    scale = points.column_scales(values)
+    scale = column_scales(values)
     T, D = values.shape
     if D <= SEEN_COLUMNS:
         scaled = (values - values.mean(axis=0)) / scale
@@ -253,3 +263,79 @@ def _components(values: Values, summary: MixtureSummary) -> tuple[Values, Mixtur
             "covariance": directions.T @ parameters["covariance"] @ directions,
         }
     return (values - centre) @ directions, replace(summary, column_names=names, parameters=parameters)
+
+
+# --- axes ---------------------------------------------------------------------------------------------------
+
+
+def limits(values: NDArray[np.float64], low: float = np.inf, high: float = -np.inf) -> tuple[float, float]:
+    """Return the ends of an axis for the values, with a small margin.
+
+    The axis also includes the range from `low` to `high`, as far as `MOST_BEYOND` allows.
+    """
+    first, last = float(values.min()), float(values.max())
+    beyond = MOST_BEYOND * (last - first)
+    first = min(first, max(low, first - beyond))
+    last = max(last, min(high, last + beyond))
+    margin = 0.04 * (last - first)
+    if margin <= 1e-12 * max(abs(first), abs(last)):
+        margin = 0.5 * max(abs(first), abs(last)) or 1.0
+    return first - margin, last + margin
+
+
+def value_axis(axes: Axes, which: str, ends: tuple[float, float], ticks: int = TICKS) -> None:
+    """Set the ends of the "x" or "y" axis, a grid, and the approximate number of ticks."""
+    axes.set(**{f"{which}lim": ends})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    style.number_ticks(axis, ticks)
+    axis.grid(True, color=style.RULE, linewidth=0.6)
+
+
+def tick_width(ends: tuple[float, float]) -> float:
+    """Return the width in inches of the tick labels of a y axis with these ends."""
+    ticks = style.round_ticks(TICKS).tick_values(*ends)
+    return style.text_width([style.tick_label(tick) for tick in ticks], style.SMALL)
+
+
+# --- points and clusters ------------------------------------------------------------------------------------
+
+
+def drawn_rows(labels: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Select at most `most` rows, the same share of each cluster."""
+    if len(labels) <= most:
+        return np.arange(len(labels))
+    ordered = np.argsort(labels, kind="stable")
+    return np.sort(ordered[np.linspace(0, len(labels) - 1, most).astype(np.int64)])
+
+
+def thinned(summary: MixtureSummary) -> str:
+    """Return the part of a subtitle that says that not all rows are drawn, if so."""
+    return f"; {MAX_POINTS:,} rows drawn" if len(summary.labels) > MAX_POINTS else ""
+
+
+def draw_points(axes: Axes, summary: MixtureSummary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    """Draw the rows at (x, y), each (T,)."""
+    rows = drawn_rows(summary.labels, MAX_POINTS)
+    style.draw_points(axes, summary.cluster_size, summary.labels[rows], x[rows], y[rows])
+
+
+def draw_ellipses(
+    axes: Axes, summary: MixtureSummary, means: NDArray[np.float64], covariances: NDArray[np.float64]
+) -> None:
+    """Draw 2-sd ellipses with `means` (K, 2) and `covariances` (K, 2, 2), bold for clusters with their own colours."""
+    angle = np.linspace(0, 2 * np.pi, 91)[:-1]
+    circle = 2 * np.column_stack([np.cos(angle), np.sin(angle)])
+    scale, direction = np.linalg.eigh(covariances)
+    roots = direction * np.sqrt(np.maximum(scale, 0))[:, None, :]
+    outlines = means[:, None, :] + circle @ roots.transpose(0, 2, 1)
+    colours = appearance.cluster_colours(summary.cluster_size)
+    widths = [0.7 if colour in appearance.GREYS else 1.2 for colour in colours]
+    dark = DARKER * to_rgba_array(colours)[:, :3]
+    lines = PolyCollection(list(outlines), facecolors="none", edgecolors=dark, linewidths=widths, zorder=2)
+    axes.add_collection(lines, autolim=False)
+
+
+def column_scales(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (D,) standard deviations of the columns, infinite where zero up to rounding."""
+    deviation = values.std(axis=0)
+    return np.where(deviation > 1e-12 * np.abs(values).max(axis=0), deviation, np.inf)

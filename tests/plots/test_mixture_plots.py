@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 from scipy.stats import multivariate_normal
 
-from pyclone_pgsm.plots import points
+from pyclone_pgsm.plots import normal
 from pyclone_pgsm.plots.appearance import GREYS, cluster_colours
 from pyclone_pgsm.plots.bernoulli import data_heatmap
 from pyclone_pgsm.plots.heatmaps import cluster_means
@@ -243,11 +243,11 @@ def test_shaded_regions_hold_their_parts_of_the_rows() -> None:
 
 def test_axes_reach_for_ellipses_but_not_far() -> None:
     values = np.array([0.0, 10.0])
-    assert points.limits(values) == pytest.approx((-0.4, 10.4))
-    assert points.limits(values, 3, 11) == pytest.approx((-0.44, 11.44))
-    assert points.limits(values, -1e9, 1e9) == pytest.approx((-1.5 - 0.52, 11.5 + 0.52))
-    assert points.limits(np.array([3.0])) == (1.5, 4.5)
-    assert points.limits(np.zeros(2)) == (-1, 1)
+    assert normal.limits(values) == pytest.approx((-0.4, 10.4))
+    assert normal.limits(values, 3, 11) == pytest.approx((-0.44, 11.44))
+    assert normal.limits(values, -1e9, 1e9) == pytest.approx((-1.5 - 0.52, 11.5 + 0.52))
+    assert normal.limits(np.array([3.0])) == (1.5, 4.5)
+    assert normal.limits(np.zeros(2)) == (-1, 1)
 
 
 def test_one_column_has_a_histogram_a_density_and_rows() -> None:
@@ -339,13 +339,13 @@ def test_sizes_and_certainty() -> None:
 
 
 def test_only_a_part_of_very_many_rows_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(points, "MAX_POINTS", 500)
+    monkeypatch.setattr(normal, "MAX_POINTS", 500)
     example = Example(5000, 2, 4)
     figure = cluster_points(example.values, example.without_parameters)
     assert subtitle(figure) == "5,000 rows in 4 clusters; 500 rows drawn"
     assert len(points_in(figure.axes[0])) == 500
     labels = np.repeat([0, 1, 2], [8000, 1500, 500])
-    rows = points.drawn_rows(labels, 1000)
+    rows = normal.drawn_rows(labels, 1000)
     assert len(np.unique(rows)) == 1000
     assert np.abs(np.bincount(labels[rows]) - [800, 150, 50]).max() <= 1
 
