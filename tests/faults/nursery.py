@@ -40,6 +40,7 @@ class Nursery:
         environment = {
             **os.environ,
             "NUMBA_DISABLE_JIT": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",  # a file that a limit cuts off would be imported later
             "MPLCONFIGDIR": str(Path(self.folder.name) / "matplotlib"),
         }
         self.process = subprocess.Popen(

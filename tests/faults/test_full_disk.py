@@ -173,7 +173,7 @@ def test_limit_of_the_shell(made: Path, tmp_path: Path) -> None:
     ended = subprocess.run(
         ["sh", "-c", command],
         cwd=tmp_path,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
     )
