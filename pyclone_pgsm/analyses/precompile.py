@@ -49,14 +49,12 @@ def _two_reads() -> Any:
 
 
 def compile_particle_gibbs(likelihood: Any, scheme: str) -> None:
-    """Call the kernels of a particle Gibbs move, and of a tumour's hyperparameters, on four observations."""
+    """Call the kernel of a particle Gibbs move on four observations."""
     import numpy as np
 
     from pyclone_pgsm.jit.compiling import compiled_for
-    from pyclone_pgsm.likelihoods.pyclone import PyClone, change_base, draw_grid_points, posterior_means
     from pyclone_pgsm.partition import Partition, PartitionPrior
     from pyclone_pgsm.priors import DirichletProcess
-    from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood
     from pyclone_pgsm.samplers.particle_blocks import make_block_pool
     from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
     from pyclone_pgsm.samplers.resampling import SCHEMES
@@ -76,11 +74,6 @@ def compile_particle_gibbs(likelihood: Any, scheme: str) -> None:
     move = compiled_for(split_merge, kind)
     settings = SMCSettings(2, 0.5, True, SCHEMES.index(scheme))
     move(likelihood, tables, partition, np.array([0, 1]), settings, has_one_merged(scheme), pool, rng)
-    partition_log_likelihood(likelihood, partition)
-    if kind is PyClone:
-        draw_grid_points(likelihood, partition, rng)
-        compiled_for(posterior_means, kind)(likelihood, np.ones((2, 1, GRID_SIZE)), partition)
-        compiled_for(change_base, kind)(likelihood, likelihood.log_base, partition)
 
 
 def compile_summary(is_tumour: bool) -> None:

@@ -1,9 +1,9 @@
 """A second process that compiles ahead: ``python -m pyclone_pgsm.analyses.precompile LIKELIHOOD``.
 
 numba compiles on one processor. At the first start with a likelihood a second process compiles, into the same folder,
-what the program needs late (the particle Gibbs move, draws of hyperparameters, the summary), while the program compiles
-what it needs first. A function that the other process is compiling is waited for
-(:mod:`pyclone_pgsm.jit.code_cache`), because compiling the same would take longer.
+what the program needs late (the particle Gibbs move and the summary), while the program compiles what it needs first. A
+function that the other process is compiling is waited for (:mod:`pyclone_pgsm.jit.code_cache`), because compiling the
+same would take longer.
 """
 
 import os
