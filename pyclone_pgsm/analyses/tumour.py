@@ -153,7 +153,7 @@ def _trunk_line(summary: Summary) -> str:
     found = summary.trunks
     where = summary.everywhere
     if not found:
-        return f"trunk: {summary.no_trunk}"
+        return f"trunk: no cluster is clonal in {where}"
     size = count(int(summary.cluster_size[found[0]]), "mutation")
     several = f", the largest of {len(found)} such clusters" if len(found) > 1 else ""
     return f"trunk: cluster {found[0]} ({size}), {summary.trunk_state} in {where}{several}"

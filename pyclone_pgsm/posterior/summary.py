@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.problems import count, listed
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.states import CLONAL, SURE, Thresholds, statuses
 
 SURELY_NOT = 0.05
@@ -115,20 +115,10 @@ class Summary:
         return found[np.argsort(-self.cluster_size[found], kind="stable")].tolist()
 
     @property
-    def no_trunk(self) -> str:
-        """What to say if there are no :attr:`trunks`: a question if no cluster can be clonal in some samples.
-
-        All tumour cells of a sample descend from one, so that a missing trunk is a sign of a wrong tumour content or of
-        clusters that were joined.
-        """
+    def without_clonal(self) -> list[str]:
+        """Samples in which no cluster can be clonal."""
         nowhere = self._has_data & (self.cluster_prob_clonal < SURELY_NOT).all(axis=0)
-        text = f"no cluster is clonal in {self.everywhere}"
-        if not nowhere.any() or self.num_clusters == 0:
-            return text
-        names = listed([self.sample_ids[place] for place in np.flatnonzero(nowhere)])
-        samples = "" if len(self.sample_ids) == 1 else f", and none at all in {names}"
-        question = "is the tumour content there too high, or are the trunk and a large subclone one cluster?"
-        return f"{text}{samples}: {question}"
+        return [self.sample_ids[place] for place in np.flatnonzero(nowhere)] if self.num_clusters else []
 
     @property
     def trunk_state(self) -> str:

@@ -37,8 +37,7 @@ def summary_line(summary: Summary) -> str:
         size = count(int(summary.cluster_size[found[0]]), "mutation")
         trunk = f"The trunk is cluster {found[0]} ({size}), {summary.trunk_state} in {everywhere}."
     else:
-        no_trunk = summary.no_trunk
-        trunk = f"{no_trunk[0].upper()}{no_trunk[1:]}{'' if no_trunk.endswith('?') else '.'}"
+        trunk = f"No cluster is clonal in {everywhere}."
     number = np.count_nonzero(doubtful(summary))
     doubts = f"{number:,} mutation{' is' if number == 1 else 's are'}" if number else "No mutation is"
     return f"{text}. {trunk} {doubts} doubtful."

@@ -219,17 +219,12 @@ def test_terminal_without_trunk_and_with_a_cluster_that_is_nowhere(trace):
         sample_ids=["S1", "S2"],
     )
     lines = summary_lines(replace(result, summary=summary))
-    question = ": is the tumour content there too high, or are the trunk and a large subclone one cluster?"
-    assert f"trunk: no cluster is clonal in every sample, and none at all in 'S1', 'S2'{question}" in lines
-    clonal = np.zeros(shape)
-    clonal[0, 0] = clonal[1, 1] = 0.3
-    undecided = replace(summary, cluster_prob_clonal=clonal)
-    assert "trunk: no cluster is clonal in every sample" in summary_lines(replace(result, summary=undecided))
-    assert "No cluster is clonal in every sample. " in summary_line(undecided)
-    assert f"'S1', 'S2'{question} " in summary_line(summary)
+    assert "trunk: no cluster is clonal in every sample" in lines
+    assert "No cluster is clonal in every sample. " in summary_line(summary)
     unseen = replace(summary, depth=summary.depth * np.array([1, 0]))
-    text = f"trunk: no cluster is clonal in every sample with reads, and none at all in 'S1'{question}"
-    assert text in summary_lines(replace(result, summary=unseen))
+    assert "trunk: no cluster is clonal in every sample with reads" in summary_lines(
+        replace(result, summary=unseen)
+    )
     assert [line.endswith("  absent: probably artefacts") for line in lines[2:5]] == [False, True, False]
 
 

@@ -79,6 +79,28 @@ def test_a_content_that_is_too_low(content: float) -> None:
     assert suspicions(observed(2 * alt[:, None], content=1.0)) == []
 
 
+def with_germline(number: int, content: float = 0.7, shift: float = 0.0) -> Observations:
+    """Two samples of 100 mutations of all tumour cells, and a few germline variants; the true content is 0.7."""
+    share = np.repeat([0.35, 0.5 + shift], [100, number])[:, None] * np.ones(2)
+    return observed(np.random.default_rng(3).binomial(100, share), content=content)
+
+
+def test_germline_variants() -> None:
+    assert suspicions(with_germline(0)) == suspicions(with_germline(2)) == []
+    (text,) = suspicions(with_germline(6))
+    assert text.startswith(
+        "are germline variants among the mutations? The reads of 6 of 106 fit a heterozygous"
+    )
+    assert "tumour: 'm100', 'm101', 'm102', 'm103', 'm104' and 1 more. They may join" in text
+    assert suspicions(with_germline(6), uncertain=["S0", "S1"]) == [text]
+    far_higher = suspicions(with_germline(6, shift=0.25))
+    assert not any("germline variants among" in text for text in far_higher)
+    assert suspicions(with_germline(6, content=1.0)) == []
+    low = suspicions(with_germline(6, content=0.6))
+    assert len(low) == 2
+    assert all("too low?" in text for text in low)
+
+
 def test_high_frequencies_that_copy_numbers_allow() -> None:
     lost = observed(np.full((20, 2), 97), major=2)
     assert suspicions(lost) == []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pyclone_pgsm.inputs.tumour_content import Uncertain
-from pyclone_pgsm.posterior.checks import doubts_of_tumour, misfits
+from pyclone_pgsm.posterior.checks import combined_fit, doubtful, doubts_of_tumour, misfits
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION
@@ -88,6 +88,47 @@ def test_misfit(summary):
     assert "; and 1 more. Look" in warning
 
 
+def test_reads_that_fit_poorly_in_all_samples_together(summary):
+    """No single tail probability is small; Fisher's method against its formula for an even number of samples."""
+    fit = np.full((200, 2), 0.5)
+    fit[:12] = 0.02
+    product = 0.02**2
+    expected = product * (1.0 - math.log(product))
+    assert combined_fit(fit)[0] == pytest.approx(expected)
+    fit[50] = np.nan
+    assert combined_fit(fit)[50] == 1.0
+    assert len(misfits(fit)) == 0
+    many = replace(summary, mutation_ids=[f"m{i}" for i in range(200)], fit=fit)
+    (warning,) = doubts_of_tumour(many, {}, {})
+    assert warning.startswith(
+        "the reads of 12 mutations fit their clusters poorly, all samples taken together, where chance explains 2: "
+        "'m0', 'm1', 'm2', 'm3', 'm4' and 7 more. Look for germline variants"
+    )
+    fit[6:12] = 0.5
+    assert doubts_of_tumour(many, {}, {}) == []
+    pair = replace(summary, fit=np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.01, 0.02]]))
+    assert doubtful(pair).tolist() == ["", "", "", "reads do not fit"]
+    assert len(misfits(pair.fit)) == 0
+
+
+def test_no_cluster_can_be_clonal(summary):
+    """In the first sample; in the second it is uncertain, and the third has no data."""
+    probabilities = {
+        name: np.hstack([getattr(summary, name)] * 3) for name in ("cluster_prob_present", "depth", "vaf")
+    }
+    probabilities["depth"][:, 2] = 0
+    missing = replace(
+        summary,
+        sample_ids=["A", "B", "C"],
+        cluster_prob_clonal=np.array([[0.0, 0.2, 0.0], [0.01, 0.0, 0.0]]),
+        **probabilities,
+    )
+    assert doubts_of_tumour(missing, {}, {}) == [
+        "no cluster can be clonal in 'A': is the tumour content there too high, or are the trunk and a large subclone "
+        "one cluster?"
+    ]
+
+
 def test_cluster_that_is_nowhere(summary):
     absent = replace(summary, cluster_prob_present=np.array([[1.0], [0.2]]))
     assert doubts_of_tumour(absent, {}, {}) == [
@@ -130,10 +171,11 @@ def test_error_rate_at_an_end(summary, end, which):
     value = ERROR_RATE.values[end]
     assert doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, value, 0.29)}, {}) == []
     (warning,) = doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, value, 0.4)}, {})
-    assert warning == (
-        f"the error rate is at the {which} value of its grid, {value:g}, in 40 % of the draws: set it with "
-        "`error_rate` if you know it"
+    assert warning.startswith(
+        f"the error rate is at the {which} value of its grid, {value:g}, in 40 % of the draws:"
     )
+    assert warning.endswith("set it with `error_rate` if you know it")
+    assert ("germline variants" in warning) == (which == "largest")
 
 
 def test_errors_like_variant_reads(summary):
@@ -160,9 +202,10 @@ def test_tumour_content_at_an_end(summary):
     draws = {"tumour_content:S": np.full(10, 0.7 + 2.5 * 0.05)}
     (warning,) = doubts_of_tumour(summary, draws, {"S": Uncertain(0.7, 0.05)})
     assert warning.startswith(
-        "the tumour content of S is at the largest value of its grid, 0.825, in 100 % of"
+        "the reads contradict the tumour content of S, 0.7±0.05: inferred is 0.825. Check it"
     )
-    assert "contradict 0.7±0.05" in warning
-    assert (
-        doubts_of_tumour(summary, {"tumour_content:S": np.full(10, 1.0)}, {"S": Uncertain(0.95, 0.05)}) == []
-    )
+    at_one = {"tumour_content:S": np.full(10, 1.0)}
+    assert doubts_of_tumour(summary, at_one, {"S": Uncertain(0.95, 0.05)}) == []
+    (warning,) = doubts_of_tumour(summary, at_one, {"S": Uncertain(0.7, 0.15)})
+    assert "0.7±0.15: inferred is 1." in warning
+    assert doubts_of_tumour(summary, at_one, {"S": Uncertain(0.7, 0.2)}) == []

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
+from scipy.special import chdtrc
 
 from pyclone_pgsm.inputs.observations import CLONAL, Observations
 from pyclone_pgsm.inputs.problems import count, listed
@@ -47,6 +48,14 @@ mutations or more the share is at most 0.067 in 1,489 real and simulated ones, 0
 10 % too low, and 0.13 to 0.29 in five where it was 15 to 18 % too low. Samples with `LEAST_COUNTED` mutations are
 checked."""
 
+GERMLINE_HIGH, GERMLINE_FIT = 3.0, 0.01
+"""Reads look like those of a germline variant if they exceed what is allowed by the first number of standard deviations
+in all samples together, and the chi-square test of a heterozygous germline variant gives more than the second."""
+
+LEAST_GERMLINE, LEAST_GERMLINE_SHARE, MOST_GERMLINE_SHARE = 3, 0.02, 1.0 / 3.0
+"""Least number and least share of mutations with such reads that are reported. If more than the last share have such
+reads, the tumour content is more probably too low."""
+
 MOSTLY_GAINED = 0.6
 """A sample with a larger share of its mutations on gained segments is mostly gained: the share is 0.8 and more after a
 doubling of the genome, and at most about 0.5 in other tumours. Samples with `LEAST_COUNTED` mutations are checked."""
@@ -60,7 +69,7 @@ def suspicions(
     `uncertain` are the samples whose tumour content is inferred.
     """
     return [
-        *(_swapped_alleles(observations) or _content_too_low(observations, uncertain)),
+        *(_swapped_alleles(observations) or _too_high(observations, uncertain)),
         *(_two_patients(observations) or _only_calls(observations)),
         *(_mostly_gained(observations) if genotype_prior != CLONAL else []),
     ]
@@ -107,24 +116,65 @@ def _swapped_alleles(observations: Observations) -> list[str]:
     ]
 
 
-def _content_too_low(observations: Observations, uncertain: Collection[str]) -> list[str]:
-    frequency, highest = _frequencies(observations), _highest_frequencies(observations)
+def _deviations(observations: Observations, expected: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (T, D) how many standard deviations frequencies are above the expected ones; NaN where there are no data.
+
+    Copies and contents of a sample without data may be anything.
+    """
     depth = np.maximum(observations.depth, 1)
-    variance = highest * (1.0 - highest) * (1.0 / depth + (1.0 - 1.0 / depth) / (USUAL_PRECISION + 1.0))
-    # copies and contents of a sample without data may be anything: its frequencies are NaN
-    number = (frequency - highest > TOO_HIGH * np.sqrt(np.maximum(variance, 0.0))).sum(axis=0)
-    num_counted = (~np.isnan(frequency)).sum(axis=0)
-    suspected = (num_counted >= LEAST_COUNTED) & (number > MANY_TOO_HIGH * num_counted)
+    variance = expected * (1.0 - expected) * (1.0 / depth + (1.0 - 1.0 / depth) / (USUAL_PRECISION + 1.0))
+    return (_frequencies(observations) - expected) / np.sqrt(np.maximum(variance, 1e-12))
+
+
+def _too_high(observations: Observations, uncertain: Collection[str]) -> list[str]:
+    """Suspect germline variants among the mutations, and tumour contents that are too low."""
+    deviations = _deviations(observations, _highest_frequencies(observations))
+    are_germline = _like_germline(observations, deviations)
+    if not are_germline.any() or _have_many_too_high(deviations[~are_germline]).any():
+        return _content_too_low(observations, uncertain, deviations)
+    names = [observations.mutation_ids[i] for i in np.flatnonzero(are_germline)]
+    return [
+        f"are germline variants among the mutations? The reads of {len(names):,} of {len(are_germline):,} fit a "
+        "heterozygous germline variant in every sample, and are more than copy numbers and tumour content allow for a "
+        f"mutation of the tumour: {listed(names, 5)}. They may join the trunk or look like one, and make an inferred "
+        "tumour content too high. Leave them out; if they are mutations of the tumour, its content is too low, or copy "
+        "numbers are wrong"
+    ]
+
+
+def _like_germline(observations: Observations, deviations: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return (T,) whether mutations look like germline variants, given `deviations` from the highest frequencies."""
+    others = (1.0 - observations.tumour_content) / np.maximum(observations.mean_copies, 1e-9)
+    from_germline = _deviations(observations, _highest_frequencies(observations) + others)
+    known = ~np.isnan(deviations)
+    number = np.maximum(known.sum(axis=1), 1)
+    are_high = np.nansum(deviations, axis=1) > GERMLINE_HIGH * np.sqrt(number)
+    found = are_high & (chdtrc(number, np.nansum(from_germline**2, axis=1)) > GERMLINE_FIT)
+    share = found.mean() if found.sum() >= LEAST_GERMLINE else 0.0
+    return found & (LEAST_GERMLINE_SHARE <= share <= MOST_GERMLINE_SHARE)
+
+
+def _have_many_too_high(deviations: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return (D,) whether too many of a sample's frequencies are too high, by their (T, D) `deviations`."""
+    number, num_counted = (deviations > TOO_HIGH).sum(axis=0), (~np.isnan(deviations)).sum(axis=0)
+    return (num_counted >= LEAST_COUNTED) & (number > MANY_TOO_HIGH * num_counted)
+
+
+def _content_too_low(
+    observations: Observations, uncertain: Collection[str], deviations: NDArray[np.float64]
+) -> list[str]:
     found = []
-    for place in np.flatnonzero(suspected).tolist():
+    for place in np.flatnonzero(_have_many_too_high(deviations)).tolist():
         sample = observations.sample_ids[place]
+        of_sample = deviations[:, place]
         content = float(np.median(observations.tumour_content[observations.has_data[:, place], place]))
         if sample not in uncertain and content < 1.0:
             found.append(
-                f"is the tumour content of {sample!r}, {content:g}, too low? {number[place]} of its "
-                f"{num_counted[place]} mutations show more variant reads than copy numbers and tumour content allow, "
-                "and more than chance explains. Clusters may then be joined. Check it, or infer it with "
-                f"`tumour_content` {sample}={content:g}±{content / 10:.2g}; wrong copy numbers have the same effect"
+                f"is the tumour content of {sample!r}, {content:g}, too low? {(of_sample > TOO_HIGH).sum()} of its "
+                f"{(~np.isnan(of_sample)).sum()} mutations show more variant reads than copy numbers and tumour "
+                "content allow, and more than chance explains. Clusters may then be joined. Check it, or infer it with "
+                f"`tumour_content` {sample}={content:g}±{content / 10:.2g}; wrong copy numbers and germline variants "
+                "have the same effect"
             )
     return found
 
