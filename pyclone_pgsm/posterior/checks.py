@@ -18,10 +18,9 @@ CHANCE = 0.01
 SHOWN_MISFITS = 3
 POOR, MOST_POOR, BY_CHANCE = 0.01, 3.0, 1e-4
 """The reads of a mutation fit poorly below the first probability. There are too many such mutations if there are more
-than the second times as many as chance explains, and as many only with less than the third probability. Of 179 results
-of real and simulated tumours there were too many in nine: in four of four with 8 to 12 % of germline variants or
-artefacts among the mutations and without inferred tumour contents or outliers, in one with a wrong tumour content, in
-three single samples, and in one real tumour."""
+than the second times as many as chance explains, and as many only with less than the third probability. Of 180 results
+of real and simulated tumours there were too many in three with 8 to 12 % of germline variants among the mutations, and
+in one with a wrong tumour content."""
 UNCERTAIN_CLUSTER, MISFIT = "cluster uncertain", "reads do not fit"
 """Reasons why a mutation is doubtful."""
 SHARE_AT_END = {"precision": 0.2, "error_rate": 0.3, "tumour_content": 0.2}
