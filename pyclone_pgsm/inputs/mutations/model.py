@@ -12,11 +12,13 @@ import pandas as pd
 from pyclone_pgsm.inputs.genome import Build
 from pyclone_pgsm.inputs.observations import LeftOut
 
-COLUMNS = ("file", "row", "chrom", "pos", "ref", "alt", "gene", "sample_id", "ref_counts", "alt_counts")
+COLUMNS = (
+    "file", "row", "chrom", "pos", "ref", "alt", "gene", "sample_id", "ref_counts", "alt_counts", "left_out_counts",
+)  # fmt: skip
 """The columns of `Variants.table`, in this order."""
 
 TYPES = {"chrom": "category", "sample_id": "category"} | dict.fromkeys(
-    ("row", "pos", "ref_counts", "alt_counts"), "int64"
+    ("row", "pos", "ref_counts", "alt_counts", "left_out_counts"), "int64"
 )
 """Types of the columns that are not text."""
 
@@ -49,8 +51,9 @@ class Variants:
     """One row per (mutation, sample), in the order of files and rows: ``file`` (category), ``row`` (int64, line of the
     file, counted from 1), ``chrom`` (category; "1" to "22", "X", "Y", "MT", other contigs without "chr"), ``pos``
     (int64, counted from 1), ``ref``, ``alt`` (both "" if the file has no alleles), ``gene`` ("" if unknown),
-    ``sample_id`` (category), ``ref_counts``, ``alt_counts`` (int64). No mutation occurs twice in a sample; one without
-    a row in a sample has no data there."""
+    ``sample_id`` (category), ``ref_counts``, ``alt_counts``, ``left_out_counts`` (int64; the last are the reads of
+    other alternate alleles of the record that are left out, such as ``*``). No mutation occurs twice in a sample; one
+    without a row in a sample has no data there."""
     left_out: list[LeftOut] = field(default_factory=list)
     """In the order of files and rows."""
     builds: dict[str, Build] = field(default_factory=dict)

@@ -217,7 +217,7 @@ def _indels_of_two_forms(table: pd.DataFrame) -> list[str]:
 def _uncounted_reads(table: pd.DataFrame) -> list[str]:
     """Return a warning if other alternate alleles of a sample at the same position have many reads."""
     of_position = table.groupby(["sample_id", "chrom", "pos"], observed=True)["alt_counts"].transform("sum")
-    others = of_position - table["alt_counts"]
+    others = of_position - table["alt_counts"] + table["left_out_counts"]
     found = table[others > MANY_READS * (table["ref_counts"] + table["alt_counts"])]
     if not len(found):
         return []

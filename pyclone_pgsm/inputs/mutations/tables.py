@@ -187,6 +187,7 @@ def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
             "sample_id": sample_ids,
             "ref_counts": ref_counts,
             "alt_counts": alt_counts,
+            "left_out_counts": 0,
             "why_not": [str(next(filter(None, whys), "")) for whys in zip(*reasons)],
         }
     )

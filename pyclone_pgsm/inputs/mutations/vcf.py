@@ -280,9 +280,11 @@ class _Collected:
             except FaultError as fault:
                 self._note(record.row, fault, name)
                 continue
+            lost = sum(reads for (_, reads), reason in zip(counts, why_not) if reason)
             for alt, of_alleles, reason in zip(alts, counts, why_not):
                 if not reason:
-                    values = (record.row, chrom, *trimmed(record.pos, ref, alt), "", sample_id, *of_alleles)
+                    at = trimmed(record.pos, ref, alt)
+                    values = (record.row, chrom, *at, "", sample_id, *of_alleles, lost)
                     for column, value in zip(self._columns.values(), values):
                         column.append(value)
 

@@ -32,6 +32,7 @@ def test_one_file_a_sample_is_not_padded(tmp_path: Path) -> None:
         "pos",
         "ref_counts",
         "alt_counts",
+        "left_out_counts",
     }
 
 
@@ -121,6 +122,9 @@ def test_many_reads_of_other_alternate_alleles(tmp_path: Path) -> None:
     assert "frequencies and prevalences come out too high (5 mutations): '1:100:A:G in T', " in said[0]
     assert "'1:200:A:C in T', '1:200:A:G in T' and 2 more" in said[0]
     assert read(write(tmp_path, vcf(record("AD", "90,9,8", alt="C,G")), "few.vcf")).warnings == []
+    symbolic = [record("AD", "20,20,60", alt="C,*"), record("AD", "60,20,2", alt="C,<NON_REF>", pos=200)]
+    (of_star,) = read(write(tmp_path, vcf(*symbolic), "star.vcf")).warnings
+    assert of_star.endswith("come out too high (1 mutation): '1:100:A:C in T'")
 
 
 def test_files_given_for_another_sample(tmp_path: Path) -> None:

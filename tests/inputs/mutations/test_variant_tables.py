@@ -59,7 +59,7 @@ def test_maf(tmp_path: Path) -> None:
     assert variants.builds == {str(path): "GRCh37"}
     assert variants.unfiltered == []
     assert list(variants.table.columns) == [
-        "file", "row", "chrom", "pos", "ref", "alt", "gene", "sample_id", "ref_counts", "alt_counts",
+        "file", "row", "chrom", "pos", "ref", "alt", "gene", "sample_id", "ref_counts", "alt_counts", "left_out_counts",
     ]  # fmt: skip
 
 
