@@ -60,7 +60,7 @@ _NO_POSITION = "no position; expected a whole number, 1 or more"
 _GENOTYPE = re.compile(r"[0-9.]*([/|][0-9.]*)*")
 _COUNTS_IN_INFO = re.compile(rf"(?<![^;])({'|'.join(IN_INFO)})=([^;]*)")
 
-_STATUS = re.compile(r"(?<![^;])(SS|STATUS)=([^;]*)")
+_STATUS = re.compile(r"(?<![^;])(SS|STATUS|GermlineStatus)=([^;]*)")
 
 _BGZIP = re.compile(rb"\x1f\x8b\x08\x04.{8}BC", re.DOTALL)
 _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -188,7 +188,7 @@ def _why_not_somatic(name: str, value: str, header: Header) -> str:
     """Return why a field of INFO, or SS of a sample, says that a mutation is not somatic; "" if it does not."""
     if name == "SS" and value in header.not_somatic:
         return not_somatic(name, f"{value} ({header.not_somatic[value]})")
-    if name == "STATUS" and NOT_SOMATIC.search(value):
+    if name != "SS" and NOT_SOMATIC.search(value):
         return not_somatic(name, value)
     return ""
 

@@ -231,6 +231,23 @@ def test_only_what_is_somatic(tmp_path: Path) -> None:
     assert len(read(undescribed, tumour_samples=("T",)).table) == 8
 
 
+def test_germline_status_of_dragen(tmp_path: Path) -> None:
+    infos = (
+        "GermlineStatus=Germline_DB",
+        "DP=9;GermlineStatus=Germline_Proxi",
+        "GermlineStatus=Somatic",
+        "SOMATIC",
+    )
+    records = [GOOD.replace("100", str(pos)).replace("DP=9", info) for pos, info in enumerate(infos, start=1)]
+    path = write(tmp_path, vcf(*records))
+    assert read(path).table["pos"].tolist() == [3, 4]
+    assert reasons(path) == [
+        (3, "1:1:A:C", "GermlineStatus is Germline_DB, not somatic; `all_filters` takes it"),
+        (4, "1:2:A:C", "GermlineStatus is Germline_Proxi, not somatic; `all_filters` takes it"),
+    ]
+    assert len(read(path, all_filters=True).table) == 4
+
+
 def test_a_file_without_filters_is_taken_and_told(tmp_path: Path) -> None:
     path = write(tmp_path, vcf(record("AD", "30,10", filters=".")))
     assert read(path).unfiltered == [str(path)]
