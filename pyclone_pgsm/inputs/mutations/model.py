@@ -67,9 +67,10 @@ class Variants:
     warnings: list[str] = field(default_factory=list)
 
 
-def not_passed(filters: Sequence[str]) -> str:
-    """Return the reason to leave out a mutation that failed these filters."""
-    return f"FILTER is {';'.join(filters)[:60]}, not PASS{_UNLESS}"
+def not_passed(filters: Sequence[str], field: str = "FILTER") -> str:
+    """Return the reason to leave out a mutation that failed filters, those of this field; "" if it failed none."""
+    failed = [name for name in filters if name.strip() not in PASSING_FILTERS]
+    return f"{field} is {';'.join(failed)[:60]}, not PASS{_UNLESS}" if failed else ""
 
 
 def not_somatic(field: str, status: str) -> str:

@@ -27,7 +27,6 @@ from pyclone_pgsm.inputs.mutations.counts import (
 from pyclone_pgsm.inputs.mutations.model import COLUMNS as MUTATION_COLUMNS
 from pyclone_pgsm.inputs.mutations.model import (
     NOT_SOMATIC,
-    PASSING_FILTERS,
     TYPES,
     VariantFile,
     Variants,
@@ -249,12 +248,8 @@ class _Collected:
     def _take(self, record: _Record) -> None:
         self.any_in_info |= bool(record.info) and self._info_is_of_sample
         self.any_filter |= bool(record.filters)
-        failed = [name for name in record.filters if name not in PASSING_FILTERS]
         try:
-            if failed and not self._all_filters:
-                raise UncountedError(not_passed(failed))
-            if record.status and not self._all_filters:
-                raise UncountedError(record.status)
+            self._raise_first(not_passed(record.filters), record.status)
             chrom = _checked(chromosome, record.chrom, "#CHROM")
             ref = _checked(allele, record.ref, "REF")
             alts = [_checked(allele, text, "ALT") for text in record.alts]
@@ -291,15 +286,22 @@ class _Collected:
     def _counts(self, record: _Record, place: int, ref: str, alts: Sequence[str]) -> list[tuple[int, int]]:
         """Return the reads in one sample, from FORMAT or else from INFO."""
         fields = dict(zip(record.formats, record.samples[place])) if record.samples else {}
-        status = _why_not_somatic("SS", fields.get("SS", ""), self._header)
-        if status and not self._all_filters:
-            raise UncountedError(status)
+        filters = fields.get("FT", _MISSING)
+        self.any_filter |= filters != _MISSING
+        self._raise_first(
+            not_passed(filters.split(";"), "FT"), _why_not_somatic("SS", fields.get("SS", ""), self._header)
+        )
         try:
             return scheme_of(record.formats)(ref, alts, fields)
         except UncountedError:
             if not (record.info and self._info_is_of_sample):
                 raise
             return in_info(ref, alts, record.info)
+
+    def _raise_first(self, *reasons: str) -> None:
+        """Raise UncountedError by the first reason that is not "", unless all filters are taken."""
+        if not self._all_filters and (reason := next(filter(None, reasons), "")):
+            raise UncountedError(reason)
 
     def _leave_out(self, record: _Record, reason: str, alt: str, sample_id: str = "") -> None:
         if not sample_id and len(self._chosen) == 1:

@@ -204,6 +204,19 @@ def test_only_what_passes(tmp_path: Path) -> None:
     assert read(path).unfiltered == []
 
 
+def test_only_samples_that_pass(tmp_path: Path) -> None:
+    by_sample = record("AD:FT", "30,10:PASS", "20,5:LowQual;Depth", filters=".")
+    without = record("AD:FT", "30,10:.", "20,5", filters=".", pos=200)
+    path = write(tmp_path, vcf(by_sample, without, names=("A", "B")))
+    found = read(path, tumour_samples=("A", "B"))
+    assert [row[:2] for row in counts(found)] == [("A", "1:100:A:C"), ("A", "1:200:A:C"), ("B", "1:200:A:C")]
+    assert [item[1:] for item in found.left_out] == [
+        (3, "1:100:A:C", "B", "FT is LowQual;Depth, not PASS; `all_filters` takes it")
+    ]
+    assert found.unfiltered == []
+    assert len(read(path, tumour_samples=("A", "B"), all_filters=True).table) == 4
+
+
 def test_only_what_is_somatic(tmp_path: Path) -> None:
     meta = ('##INFO=<ID=SS,Number=1,Description="0=Reference,1=Germline,2=Somatic,3=LOH, or 5=Unknown)">',)
     infos = (
