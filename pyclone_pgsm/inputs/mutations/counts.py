@@ -6,7 +6,8 @@ Fields with the reads of the reference (R) and of the k-th alternate allele (A_k
 caller                                 R                                       A_k
 =====================================  ======================================  ================================
 Mutect2, MuTect1, MuSE, VarDict, RADIA first number of ``AD``                  number k + 1 of ``AD``
-Strelka, SNV                           first number (tier 1) of ``{REF}U``     first number of ``{ALT}U``
+Strelka, ClairS, SNV                   first number (tier 1) of ``{REF}U``     first number of ``{ALT}U``
+ClairS, other than SNV                 first number of ``AD``                  number k + 1 of ``AD``
 Strelka, indel                         first number of ``TAR``                 first number of ``TIR``
 VarScan2                               ``RD``                                  ``AD``, a single number
 SomaticSniper                          sum of the first two of ``DP4``         sum of the last two of ``DP4``
@@ -82,9 +83,12 @@ def _by_base(
 ) -> list[tuple[int, int]]:
     """Count single bases by fields of their own; ``of_base`` are the names of those of a base, with {} in its place.
 
-    ``names`` are all of these fields, for messages, and ``expected`` is how many numbers each has.
+    ``names`` are all of these fields, for messages, and ``expected`` is how many numbers each has. Other alleles are
+    counted by ``AD``, if there is one.
     """
     if not all(each in _BASES for each in (ref, *alts)):
+        if "AD" in fields:
+            return _allele_depths("AD", ref, alts, fields)
         raise UncountedError(f"{names} count single bases, not {ref}>{','.join(alts)}")
     reference, *alternates = (
         sum(_numbers(fields, name.format(base), expected)[0] for name in of_base) for base in (ref, *alts)

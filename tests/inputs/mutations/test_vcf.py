@@ -35,6 +35,8 @@ def reasons(path: Path, **options: object) -> list[tuple[int | None, str, str]]:
         ("MuTect1", "GT:AD:BQ:DP:FA", "0:175,30:.:206:0.146", "C", "G", [(175, 30)]),
         ("Strelka SNV", "DP:FDP:SDP:SUBDP:AU:CU:GU:TU", "66:2:0:0:25,27:39,40:1,1:2,3", "C", "A", [(39, 25)]),
         ("Strelka SNV, three alleles", "DP:AU:CU:GU:TU", "9:25,27:39,40:1,1:2,3", "C", "A,T", [(39, 25), (39, 2)]),
+        ("ClairS SNV", "GT:DP:AD:AU:CU:GU:TU", "0/1:100:59,39:60:0:40:0", "A", "G", [(60, 40)]),
+        ("ClairS indel", "GT:DP:AD:AU:CU:GU:TU", "0/1:100:60,40:60:0:0:0", "A", "AG", [(60, 40)]),
         ("Strelka indel", "DP:DP2:TAR:TIR:TOR", "46:46:33,34:11,12:2,2", "G", "GC", [(33, 11)]),
         ("VarScan2", "GT:GQ:DP:RD:AD:FREQ:DP4", "0/1:.:91:56:35:38.46%:31,25,16,19", "A", "G", [(56, 35)]),
         ("MuSE", "GT:DP:AD:BQ:SS", "0/1:11:9,2:32,34:2", "G", "T", [(9, 2)]),
