@@ -202,8 +202,17 @@ def _of_files(inputs: Sequence[Path], segments: Sequence[str]) -> Patient:
             raise UsageError(
                 f"{path}: given as mutations and as segments (-c); give the two as files of their own"
             )
-    of_segments += [(sample, path) for sample, path in named if kind_of(path) == "segments"]
+    of_segments += [(sample, path) for sample, path in named if _is_of_segments(path)]
     return patient_of_files([each for each in named if each not in of_segments], of_segments)
+
+
+def _is_of_segments(path: Path) -> bool:
+    """Whether a file has segments, or the purity that a caller writes beside them."""
+    from pyclone_pgsm.inputs.mutations.kinds import kind_of
+    from pyclone_pgsm.inputs.segments.purity import is_fit
+
+    kind = kind_of(path)
+    return kind == "segments" or (kind == "unknown" and is_fit(path))
 
 
 def _named(text: str) -> tuple[str | None, Path]:

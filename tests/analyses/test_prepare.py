@@ -451,6 +451,19 @@ def test_samples_are_named_on_the_command_line(tmp_path: Path) -> None:
     assert not (tmp_path / "2").exists()
 
 
+def test_purity_after_the_segments_on_the_command_line(tmp_path: Path) -> None:
+    paths = write(
+        tmp_path,
+        S1_vcf=vcf("1:1:30,10"),
+        S1_tsv=SEGMENTS,
+        fit_purity_ploidy_txt="purity\tploidy\tpsi\n0.72\t2.3\t2.4\n",
+        S1_rho_and_psi_txt="rho\tpsi\tdistance\nASCAT\t0.7\t2.2\tNA\n",
+    )
+    calls, segments, fit, fits = paths.values()
+    assert "tumour content 0.72" in call("prepare", calls, "-c", segments, fit, "-o", tmp_path / "out").stdout
+    assert "`*_purity_ploidy.txt` is, beside" in refused("prepare", calls, "-c", segments, fits)
+
+
 def test_default_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, S1_vcf=vcf("1:1:30,10"), S1_tsv=SEGMENTS)
     monkeypatch.chdir(tmp_path)

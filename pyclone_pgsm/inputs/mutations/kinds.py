@@ -6,8 +6,8 @@ from typing import Literal
 from pyclone_pgsm.inputs.text import beginning
 
 Kind = Literal["vcf", "maf", "plain", "table", "segments", "unknown"]
-"""VCF; MAF; a plain table of mutations; a table of mutations with copy numbers (PyClone's); copy-number segments;
-anything else, including damaged files."""
+"""VCF; MAF; a plain table of mutations; a table of mutations with copy numbers (PyClone's); copy-number segments, or
+Battenberg's table of fits beside them; anything else, including damaged files."""
 
 MUTATIONS: tuple[Kind, ...] = ("vcf", "maf", "plain")
 """Kinds with mutations but no copy numbers."""
@@ -41,6 +41,8 @@ def _kind_of_table(header: str, first_line: str) -> Kind:
     )
     if is_placed and names & _COUNTS:
         return "plain"
+    if {"rho", "psi"} <= names:
+        return "segments"
     is_on_range = any(all(part in line for part in ("start", "end", "chr")) for line in (header, first_line))
     if is_on_range and not names & _OF_MUTATIONS:
         return "segments"

@@ -262,6 +262,11 @@ def why_not_recognised(names: Sequence[str], cn_format: str | None) -> str:
         of_format = [layout for layout in LAYOUTS if layout.format == cn_format]
         layout = min(of_format, key=lambda each: len(each.missing(names)))
         return f"not in the format {cn_format} ({layout.title}): {_lacks(layout, names)}. {has}"
+    if {"rho", "psi"} <= {plain(name) for name in names}:
+        return (
+            "this is Battenberg's table of fits (rho_and_psi), which is not read. Its `*_purity_ploidy.txt` is, beside "
+            "the segments or given with them; else give the `tumour_content`"
+        )
     ratio = next((name for name in names if plain(name) in _LOG_RATIOS), None)
     if ratio is not None:
         return (

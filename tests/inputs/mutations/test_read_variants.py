@@ -220,6 +220,7 @@ def test_no_files() -> None:
         ("#chromosome\tstart\tend\tcopyNumber\n1\t1\t5\t2\n", "segments"),
         ('"chromosome" "start.pos" "end.pos" "A" "B"\n', "segments"),
         ("chr\tstartpos\tendpos\n", "segments"),
+        ("rho\tpsi\tdistance\tis.best\n", "segments"),
         ("", "unknown"),
     ],
 )

@@ -136,6 +136,11 @@ def test_all_problems_are_told_together(tmp_path: Path) -> None:
             "s.tsv, row 1: log ratios only (column Segment_Mean), no copy numbers: a log ratio is a copy number only",
         ),
         (
+            tabs("rho psi distance is.best", "ASCAT 0.7 2.2 NA NA", "FRAC_GENOME 0.72 2.3 0.1 TRUE"),
+            "s.tsv, row 1: this is Battenberg's table of fits (rho_and_psi), which is not read. Its "
+            "`*_purity_ploidy.txt` is, beside the segments or given with them",
+        ),
+        (
             tabs("ID chrom loc.start loc.end num.mark seg.mean", "S 1 1 9 5 -0.6"),
             "log ratios only (column seg.mean)",
         ),
