@@ -20,7 +20,7 @@ from pyclone_pgsm.inputs.mutations.naming import ROLES
 from pyclone_pgsm.inputs.observations import LeftOut, count_left_out, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
-from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile
+from pyclone_pgsm.inputs.sample_sheet import Patient
 from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means, uncertain
 from pyclone_pgsm.tsv import write_table
@@ -107,7 +107,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
     )
     samples = [str(name) for name in variants.table["sample_id"].cat.categories]
     content = _said_content(patient, options, samples)
-    segments, notes = _read_segments(patient.segments, samples, options)
+    segments, notes = _read_segments(patient, samples, options)
     table, left_out = join(
         variants,
         segments,
@@ -179,13 +179,13 @@ def _said_content(patient: Patient, options: PrepareOptions, samples: Sequence[s
 
 
 def _read_segments(
-    files: Sequence[SegmentFile], samples: Sequence[str], options: PrepareOptions
+    patient: Patient, samples: Sequence[str], options: PrepareOptions
 ) -> tuple[Segments, list[str]]:
     """Return the segments of all files under the samples' names, and notes on how files were assigned to samples."""
-    if not files:
+    if not patient.segments:
         raise UsageError("mutations need copy numbers: give `segments`, one file per sample or one for all")
     by_sample: dict[str | None, list[Path]] = {}
-    for file in files:
+    for file in patient.segments:
         by_sample.setdefault(file.sample_id, []).append(file.path)
     unknown = [sample for sample in by_sample if sample is not None and sample not in samples]
     if unknown:
@@ -195,22 +195,40 @@ def _read_segments(
     parts: list[Segments] = []
     notes: list[str] = []
     for sample, paths in by_sample.items():
-        part = read_segments(paths, options.cn_format, sample, genotype_prior=options.genotype_prior)
+        part = read_segments(
+            paths,
+            options.cn_format,
+            sample,
+            genotype_prior=options.genotype_prior,
+            also_called=patient.names_in_files.get(sample or ""),
+        )
         if sample is None:
-            part, notes = _named(part, samples)
+            part, notes = _named(part, samples, patient.names_in_files)
         parts.append(part)
     return combined(parts), notes
 
 
-def _named(segments: Segments, samples: Sequence[str]) -> tuple[Segments, list[str]]:
-    """Name the segments of files with a single sample after the samples of the mutations; return also notes on this."""
+def _named(
+    segments: Segments, samples: Sequence[str], names_in_files: Mapping[str, str]
+) -> tuple[Segments, list[str]]:
+    """Name segments after the samples of the mutations, by the names that these have in their files, if known.
+
+    Files with a single sample may be named similarly. The second result are notes on what was named.
+    """
     of_file: dict[str, list[str]] = {}
     for hint in segments.hints:
         of_file.setdefault(hint.file, []).append(hint.sample_id)
     alone = {file: inside[0] for file, inside in of_file.items() if len(inside) == 1}
-    names = {}
+    called = [*names_in_files.values(), *samples]
+    known = {name: sample for sample, name in names_in_files.items() if called.count(name) == 1}
+    names = {
+        (hint.file, hint.sample_id): known[hint.sample_id]
+        for hint in segments.hints
+        if known.get(hint.sample_id, hint.sample_id) not in of_file[hint.file]
+    }
     for file, inside in alone.items():
-        found = _sample_of(inside or sample_stem(Path(file)), samples)
+        name = inside or sample_stem(Path(file))
+        found = _sample_of(known.get(name, name), samples)
         if found is None and len(of_file) == len(samples) == 1:
             if inside and inside.upper() not in ROLES:
                 raise UsageError(
@@ -219,15 +237,15 @@ def _named(segments: Segments, samples: Sequence[str]) -> tuple[Segments, list[s
                 )
             found = samples[0]
         if found not in (None, inside):
-            names[file] = found
-    without = [file for file, inside in alone.items() if not inside and file not in names]
+            names[file, inside] = found
+    without = [file for file, inside in alone.items() if not inside and (file, inside) not in names]
     if without:
         raise UsageError(
             f"{without[0]}: which sample are these segments of? Write `segments` SAMPLE={without[0]}; the samples are "
             f"{listed(samples)}"
         )
     return segments.named(names), [
-        f"{file}: taken for the segments of {name!r}" for file, name in names.items()
+        f"{file}: taken for the segments of {name!r}" for (file, _), name in names.items()
     ]
 
 

@@ -67,6 +67,11 @@ class Patient:
         """The samples that are named with their files of mutations."""
         return list(dict.fromkeys(sample for file in self.mutations for sample in file.samples))
 
+    @property
+    def names_in_files(self) -> dict[str, str]:
+        """The names in the files of samples of which it is given."""
+        return {sample: name for file in self.mutations for sample, name in file.samples.items() if name}
+
 
 def patient_of_files(
     mutations: Sequence[tuple[str | None, Path]], segments: Sequence[tuple[str | None, Path]]

@@ -558,6 +558,33 @@ def test_sheet(tmp_path: Path) -> None:
     assert first.sample_ids == ["R1", "R2"]
 
 
+def test_sheet_with_the_names_that_samples_have_in_segments(tmp_path: Path) -> None:
+    header, *rows = SEGMENTS.splitlines()
+    names = ("T1", "T2", "T3", "R3")
+    cohort = [f"{header}\tsample_id", *(f"{row}\t{name}" for name in names for row in rows)]
+    one = SEGMENTS.replace("\n", "\tT1\n").replace("cn\tT1", "cn\tsample_id")
+    write(
+        tmp_path,
+        a_vcf=vcf("1:1:30,10:5,5:8,8", names=("T1", "T2", "T3"), tumours=("T1", "T2", "T3")),
+        all_tsv="\n".join(cohort).replace("2\t1\tR3", "3\t1\tR3") + "\n",
+        one_tsv=one,
+    )
+    header = "patient_id,sample_id,mutations,segments,tumour_sample"
+
+    def majors(*rows: str) -> list[int]:
+        [patient] = read_sheet(sheet(tmp_path, *rows, header=header))
+        return prepare(patient, PrepareOptions()).table["major_cn"].tolist()
+
+    own = [f"P,R{each},a.vcf,all.tsv,T{each}" for each in (1, 2, 3)]
+    assert majors(*own) == [2, 2, 3]  # R3 by its own name
+    assert majors(own[0], own[1].replace("all.tsv", ""), own[2].replace("all.tsv", "")) == [2, 2, 3]
+    assert majors(own[0].replace("all.tsv", "one.tsv"), own[1]) == [2, 2]
+    expected = r"all\.tsv: no segments of sample 'R1' or 'U'; the samples are 'T1', 'T2', 'T3', 'R3'"
+    write(tmp_path, a_vcf=vcf("1:1:30,10", names=("U",)))
+    with pytest.raises(InputError, match=expected):
+        majors("P,R1,a.vcf,all.tsv,U")
+
+
 @pytest.mark.parametrize(
     ("row", "expected"),
     [

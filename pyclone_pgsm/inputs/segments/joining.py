@@ -68,7 +68,7 @@ def join(
         raise UsageError("there are no mutations to join with the segments")
     samples = list(given["sample_id"].cat.remove_unused_categories().cat.categories)
     if len(samples) == 1 and all(not hint.sample_id for hint in segments.hints):
-        segments = segments.named({hint.file: samples[0] for hint in segments.hints})
+        segments = segments.named({(hint.file, ""): samples[0] for hint in segments.hints})
     check_samples(segments, samples)
     sex = sex or sex_of(segments, samples)
     known = {

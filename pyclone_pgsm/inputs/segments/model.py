@@ -69,14 +69,17 @@ class Segments:
     hints: list[Hint] = field(default_factory=list)
     """One for each file and sample."""
 
-    def named(self, names: Mapping[str, str]) -> Segments:
-        """Return the same segments, with those of each file in ``names`` assigned to the sample of the given name."""
-        by_row = self.table["file"].astype(object).map(names)
-        samples = by_row.where(by_row.notna(), self.table["sample_id"].astype(object)).astype("category")
+    def named(self, names: Mapping[tuple[str, str], str]) -> Segments:
+        """Return the same segments with other names of their samples, given by file and earlier name."""
+
+        def name(file: str, sample_id: str) -> str:
+            return names.get((file, sample_id), sample_id)
+
+        samples = pd.Categorical(list(map(name, self.table["file"], self.table["sample_id"])))
         return Segments(
             self.table.assign(sample_id=samples),
-            [item._replace(sample_id=names.get(item.file, item.sample_id)) for item in self.left_out],
-            [replace(hint, sample_id=names.get(hint.file, hint.sample_id)) for hint in self.hints],
+            [item._replace(sample_id=name(item.file, item.sample_id)) for item in self.left_out],
+            [replace(hint, sample_id=name(hint.file, hint.sample_id)) for hint in self.hints],
         )
 
     def describe(self) -> list[str]:

@@ -38,7 +38,7 @@ def read_and_join(content: bytes, name: str = "s.tsv", **options) -> None:
         check(segments)
         for sex, fill_gaps in (("male", None), (None, "diploid")):
             with contextlib.suppress(PycloneError):
-                named = segments.named({str(path): "S"})
+                named = segments.named({(str(path), hint.sample_id): "S" for hint in segments.hints})
                 table, left_out = join(MUTATIONS, named, sex=sex, tumour_content=0.9, fill_gaps=fill_gaps)
                 assert (table["normal_cn"] > 0).all()
                 assert (table["major_cn"] >= table["minor_cn"]).all()

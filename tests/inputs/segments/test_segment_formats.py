@@ -275,10 +275,10 @@ def test_rename_by_file(tmp_path: Path) -> None:
         written(tmp_path, FILES["pcgr"][1], "a.tsv"),
         written(tmp_path, FILES["facets suite"][1], "b.tsv"),
     )
-    segments = read_segments([one, two]).named({str(one): "A"})
+    segments = read_segments([one, two]).named({(str(one), ""): "A"})
     assert [hint.sample_id for hint in segments.hints] == ["A", "S"]
     assert segments.table["sample_id"].tolist() == ["A"] * 3 + ["S"] * 3
-    apart = combined([read_segments(one).named({str(one): "A"}), read_segments(two)])
+    apart = combined([read_segments(one).named({(str(one), ""): "A"}), read_segments(two)])
     assert apart.table.equals(segments.table)
     assert apart.hints == segments.hints
 
