@@ -107,7 +107,8 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
     )
     samples = [str(name) for name in variants.table["sample_id"].cat.categories]
     content = _said_content(patient, options, samples)
-    segments, notes = _read_segments(patient, samples, options)
+    if_one = _if_of_one_sample(patient, variants)
+    segments, notes = _read_segments(patient, samples, options, if_one)
     table, left_out = join(
         variants,
         segments,
@@ -136,7 +137,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
         warnings=[
             *variants.warnings,
             *_samples_left_out([sample for sample in samples if sample not in joined], left_out),
-            *_shared_segments(segments),
+            *_shared_segments(segments, if_one),
             *_segments_of_others(segments, samples),
             *_shares_of_all_cells(table, segments),
             *unknown,
@@ -178,8 +179,25 @@ def _said_content(patient: Patient, options: PrepareOptions, samples: Sequence[s
     return {**patient.tumour_content, **options.tumour_content}
 
 
+def _if_of_one_sample(patient: Patient, variants: Variants) -> str:
+    """Return what to write if files whose samples are named after the files are of one sample; "" without such files.
+
+    Strelka writes the SNVs and the indels of a tumour to two files, which both call it TUMOR.
+    """
+    unnamed = [str(file.path) for file in patient.mutations if not file.samples]
+    of_file = variants.table[["file", "sample_id"]].drop_duplicates()
+    after_file = of_file[of_file["file"].isin(unnamed) & ~of_file["sample_id"].isin(variants.names)]
+    if len(after_file) < 2:
+        return ""
+    first, second = after_file["file"].iloc[:2]
+    return (
+        ". If two files of mutations are of one sample, such as its SNVs and indels, name it for both, as in "
+        f"S1={first} S1={second}"
+    )
+
+
 def _read_segments(
-    patient: Patient, samples: Sequence[str], options: PrepareOptions
+    patient: Patient, samples: Sequence[str], options: PrepareOptions, if_one: str
 ) -> tuple[Segments, list[str]]:
     """Return the segments of all files under the samples' names, and notes on how files were assigned to samples."""
     if not patient.segments:
@@ -203,13 +221,13 @@ def _read_segments(
             also_called=patient.names_in_files.get(sample or ""),
         )
         if sample is None:
-            part, notes = _named(part, samples, patient.names_in_files)
+            part, notes = _named(part, samples, patient.names_in_files, if_one)
         parts.append(part)
     return combined(parts), notes
 
 
 def _named(
-    segments: Segments, samples: Sequence[str], names_in_files: Mapping[str, str]
+    segments: Segments, samples: Sequence[str], names_in_files: Mapping[str, str], if_one: str
 ) -> tuple[Segments, list[str]]:
     """Name segments after the samples of the mutations, by the names that these have in their files, if known.
 
@@ -242,7 +260,7 @@ def _named(
     if without:
         raise UsageError(
             f"{without[0]}: which sample are these segments of? Write `segments` SAMPLE={without[0]}; the samples are "
-            f"{listed(samples)}"
+            f"{listed(samples)}{if_one}"
         )
     return segments.named(names), [
         f"{file}: taken for the segments of {name!r}" for (file, _), name in names.items()
@@ -268,11 +286,11 @@ def _begins(text: str, beginning: str) -> bool:
     return text.startswith(beginning) and not text[len(beginning) :][:1].isalnum()
 
 
-def _shared_segments(segments: Segments) -> list[str]:
+def _shared_segments(segments: Segments, if_one: str) -> list[str]:
     """Return a warning for each file of which two samples have the same segments."""
     shared = segments.table[segments.table.duplicated(["file", "row"], keep=False)]
     return [
-        f"{file}: the same segments are taken for the samples {listed(list(of['sample_id'].unique()))}"
+        f"{file}: the same segments are taken for the samples {listed(list(of['sample_id'].unique()))}{if_one}"
         for file, of in shared.groupby("file", observed=True)
     ]
 

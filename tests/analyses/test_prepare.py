@@ -284,6 +284,26 @@ def test_segments_that_cannot_be_matched(tmp_path: Path) -> None:
     assert not any("is given for" in warning for warning in right.warnings)
 
 
+def test_two_files_that_may_be_of_one_sample(tmp_path: Path) -> None:
+    tumor = {
+        f"T1_{what}_vcf": vcf(f"1:{pos}:30,10", names=("TUMOR",))
+        for pos, what in ((1, "snvs"), (2, "indels"))
+    }
+    snvs, indels, segments = write(tmp_path, **tumor, x_tsv=SEGMENTS).values()
+    said = (
+        ". If two files of mutations are of one sample, such as its SNVs and indels, name it for both, as in "
+        f"S1={snvs} S1={indels}"
+    )
+    assert refused("prepare", snvs, indels, "-c", segments).endswith(
+        f"--segments SAMPLE={segments}; the samples are 'T1_snvs', 'T1_indels'{said}\n"
+    )
+    shared = ("-c", f"T1_snvs={segments}", "-c", f"T1_indels={segments}", "-o", tmp_path / "out")
+    assert f"for the samples 'T1_snvs', 'T1_indels'{said}\n" in call("prepare", snvs, indels, *shared).stderr
+    one = call("prepare", f"S1={snvs}", f"S1={indels}", "-c", segments, "-o", tmp_path / "one")
+    assert "S1: 2 mutations" in one.stdout
+    assert "If two files" not in one.stderr
+
+
 def test_segments_of_another_sample(tmp_path: Path) -> None:
     labelled = SEGMENTS.replace("\n", "\tP2\n").replace("cn\tP2", "cn\tsample_id")
     paths = write(tmp_path, calls_vcf=vcf("1:1:30,10", names=("P1",)), x_tsv=labelled)
