@@ -18,7 +18,7 @@ from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.mutations import Variants, read_variants
 from pyclone_pgsm.inputs.mutations.naming import ROLES
 from pyclone_pgsm.inputs.observations import LeftOut, count_left_out, looks_at_no_alleles
-from pyclone_pgsm.inputs.problems import listed
+from pyclone_pgsm.inputs.problems import count, listed
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
 from pyclone_pgsm.inputs.sample_sheet import Patient
 from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
@@ -85,7 +85,7 @@ class Prepared:
         """Return a line for each sample, then one on what was left out."""
         of_sample = self.table.groupby("sample_id", observed=True)
         lines = [
-            f"{sample}: {len(rows)} mutations, tumour content {rows['tumour_content'].iat[0]:g}"
+            f"{sample}: {count(len(rows), 'mutation')}, tumour content {rows['tumour_content'].iat[0]:g}"
             for sample, rows in of_sample
         ]
         return [*lines, count_left_out(self.left_out, f" ({LEFT_OUT})")]

@@ -11,7 +11,7 @@ import pandas as pd
 from pyclone_pgsm.analyses.prepare import Prepared
 from pyclone_pgsm.errors import InputError, Problem, UsageError
 from pyclone_pgsm.inputs.mutations.kinds import MUTATIONS, kind_of
-from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations
+from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import FileProblems
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one, suspicions
@@ -117,7 +117,7 @@ def read_joined(prepared: Prepared, error_rate: float | None = None) -> Reading:
         file=given["file"].astype(object),
         row=given["row"],
         error_rate=np.nan if rate is None else rate,
-        copies_column="major_cn",
+        copies_column="total_cn" if looks_at_no_alleles(prepared.genotype_prior) else "major_cn",
         named_after_file=False,
         **second_states,
     )

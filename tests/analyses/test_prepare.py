@@ -353,6 +353,17 @@ def test_what_is_read_on_directly_is_what_is_written(tmp_path: Path) -> None:
     assert len(table) == 0
 
 
+@pytest.mark.parametrize(("prior", "column"), [("major", "major_cn"), ("total", "total_cn")])
+def test_no_copies_are_told_by_the_column_of_the_joined_table(
+    prior: str, column: str, tmp_path: Path
+) -> None:
+    joined = prepared(tmp_path, vcf("1:1:30,10", "2:7:9,9"), genotype_prior=prior)
+    assert joined.summary()[0] == "T: 2 mutations, tumour content 1"
+    assert read_joined(joined).left_out[0].reason.startswith(f"{column} 0: a mutation cannot be modelled")
+    one = prepared(tmp_path, vcf("1:1:30,10"), genotype_prior=prior)
+    assert one.summary()[0] == "T: 1 mutation, tumour content 1"
+
+
 def test_nothing_has_data(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_joined(prepared(tmp_path, vcf("2:5:8,8")))
