@@ -163,3 +163,20 @@ def normal_copies(
             answers.append(np.where(is_shared, 2, outside)[here])
         copies[here] = np.where(answers[0] == answers[-1], answers[0], -1)
     return copies
+
+
+def mostly_not_shared(
+    chroms: Sequence[str], starts: ArrayLike, ends: ArrayLike, build: Build | None
+) -> NDArray[np.bool_]:
+    """Return (R,) whether most bases of each interval of X or Y lie outside the pseudo-autosomal regions.
+
+    The regions are of about the same size in all builds; without a build, those of the last one are taken.
+    """
+    names, start, end = pd.Series(chroms, dtype="category"), np.asarray(starts), np.asarray(ends)
+    result = np.zeros(len(names), dtype=bool)
+    for chrom, regions in PSEUDO_AUTOSOMAL[build or BUILDS[-1]].items():
+        shared = sum(
+            np.maximum(0, np.minimum(end, last) - np.maximum(start, first) + 1) for first, last in regions
+        )
+        result |= (names == chrom).to_numpy() & (2 * shared < end - start + 1)
+    return result

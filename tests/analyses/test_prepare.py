@@ -156,7 +156,8 @@ def test_gaps_sex_and_build(tmp_path: Path) -> None:
     assert female.table["normal_cn"].tolist() == [2, 2]
     near_the_end = prepared(tmp_path, vcf("X:2700000:5,5"), segments, sex="male", genome_build="GRCh37")
     assert near_the_end.table["normal_cn"].tolist() == [1]
-    near_the_end = prepared(tmp_path, vcf("X:2700000:5,5"), segments, sex="male", genome_build="GRCh38")
+    region = SEGMENTS + "X\t1\t2781479\t1\t1\n"
+    near_the_end = prepared(tmp_path, vcf("X:2700000:5,5"), region, sex="male", genome_build="GRCh38")
     assert near_the_end.table["normal_cn"].tolist() == [2]
 
 

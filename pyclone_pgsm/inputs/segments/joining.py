@@ -9,7 +9,8 @@ the copies in normal cells there. It is left out of the sample, with the reason,
 * the sample has no segments, although others have;
 * the segment lacks the copies of each allele, or has more than two states, of which the two largest do not contain
   nearly all tumour cells;
-* normal cells have no copy (Y in a woman), or a number that depends on an unknown sex or genome build.
+* normal cells have no copy (Y in a woman), or a number that depends on an unknown sex or genome build;
+* it is in a pseudo-autosomal region, but most of its segment is not, and the sex is not female.
 
 Homozygous deletions stay in the table with ``major_cn`` 0; its reader must handle them.
 """

@@ -141,7 +141,11 @@ def test_hundred_samples() -> None:
 )
 def test_normal_copies(sex, expected: list) -> None:
     ends = {chrom: LENGTHS["GRCh37"][chrom] for chrom in ("1", "X", "Y")} | {"MT": 16_571}
-    segments = given(*({"chrom": chrom, "end": end} for chrom, end in ends.items()))
+    segments = given(
+        *({"chrom": chrom, "end": end} for chrom, end in ends.items() if chrom != "X"),
+        {"chrom": "X", "end": 2_699_520},
+        {"chrom": "X", "start": 2_699_521, "end": ends["X"]},
+    )
     mutations = variants(("1", 9), ("X", 100_000), ("X", 50_000_000), ("Y", 20_000_000), ("MT", 9))
     table, left_out = join(mutations, segments, sex=sex)
     assert numbers(table, "chrom", "normal_cn") == expected
@@ -157,6 +161,27 @@ def test_normal_copies(sex, expected: list) -> None:
         "on the mitochondrion: a cell has many, and no segment tells how many; it cannot be modelled"
     )
     assert [item.reason for item in left_out] == [*told[sex], mitochondrion]
+
+
+@pytest.mark.parametrize("sex", ["male", None])
+def test_segment_of_a_man_over_a_pseudo_autosomal_region_and_the_rest(sex) -> None:
+    """Its copies are those of the rest, of which a man has one, so that 1+0 is no loss in the region."""
+    ends = {chrom: LENGTHS["GRCh38"][chrom] for chrom in "XY"}
+    whole = given({}, *({"chrom": chrom, "end": end, "minor_cn": 0} for chrom, end in ends.items()))
+    for row, (chrom, position) in enumerate([("X", 1_000_000), ("Y", 57_000_000)], start=3):
+        assert reason(variants((chrom, position)), whole, sex=sex) == (
+            f"in a pseudo-autosomal region of chromosome {chrom}, of which normal cells have two copies, but most of "
+            f"its segment (row {row} of s.tsv) lies outside, where those of a man have one: the copies of the region "
+            "are not known. Expected is a segment of its own, or `sex` female"
+        )
+    mutation = variants(("X", 1_000_000))
+    assert copies(join(mutation, whole, sex="female")[0]) == [(1, 0, 2)]
+    said = given({"chrom": "X", "end": ends["X"], "minor_cn": 0, "normal_cn": 1})
+    assert copies(join(mutation, said, sex=sex)[0]) == [(1, 0, 1)]
+    of_region = given({"chrom": "X", "end": 2_800_000}, {"chrom": "X", "start": 2_800_001, "end": ends["X"]})
+    assert copies(join(mutation, of_region, sex=sex)[0]) == [(1, 1, 2)]
+    in_gap, _ = join(mutation, given({}), sex=sex, fill_gaps="diploid")
+    assert copies(in_gap) == [(1, 1, 2)]
 
 
 def test_sex_of_a_tumour() -> None:
@@ -205,7 +230,7 @@ def test_build_decides_at_the_ends_of_the_regions() -> None:
     assert join(mutation, given(one, hints=hints), build="GRCh38")[0]["normal_cn"].tolist() == [2]
     assert join(mutation, given(one, hints=hints), build="GRCh37")[0]["normal_cn"].tolist() == [1]
     whole = {"chrom": "X", "end": LENGTHS["GRCh38"]["X"]}
-    assert join(mutation, given(whole, hints=hints))[0]["normal_cn"].tolist() == [2]
+    assert reason(mutation, given(whole, {}, hints=hints)).startswith("in a pseudo-autosomal region")
     said = Variants(mutation.table, builds={"v.vcf": "GRCh37"})
     assert join(said, given(one, hints=hints))[0]["normal_cn"].tolist() == [1]
     both = given(one, {}, hints=hints)
@@ -299,7 +324,8 @@ def test_alleles_not_known() -> None:
 
 def test_total_on_the_x_of_a_man() -> None:
     """One allele of which there can be copies: the total is all of that."""
-    segments = given({"chrom": "X", "end": 10_000_000, "major_cn": 2, "minor_cn": -1})
+    two = {"chrom": "X", "major_cn": 2, "minor_cn": -1}
+    segments = given({**two, "end": 2_699_520}, {**two, "start": 2_699_521, "end": 10_000_000})
     table, left_out = join(variants(("X", 5_000_000), ("X", 1_000_000)), segments, sex="male", build="GRCh37")
     assert numbers(table, "pos", "major_cn", "minor_cn", "normal_cn") == [(5_000_000, 2, 0, 1)]
     assert "not the copies of each allele" in left_out[0].reason
