@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
 from pyclone_pgsm.priors import DirichletProcess, Prior
-from pyclone_pgsm.sampling.chains import run_chains
+from pyclone_pgsm.sampling import chains
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
@@ -38,13 +38,11 @@ FIXED = analysis.ModelOptions(precision=200.0)
 # The command with many short segments, each of them flushed, so that it can be stopped at many moments.
 EAGER = """
 import sys
-from functools import partial
 from pyclone_pgsm import trace
-from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.sampling import chains
 from pyclone_pgsm.__main__ import main
-analysis.run_chains = partial(chains.run_chains, segment_seconds=0.02)
-analysis.TraceWriter = partial(trace.TraceWriter, flush_seconds=0.0)
+chains.SEGMENT_SECONDS = 0.02
+trace.writer.FLUSH_SECONDS = 0.0
 trace.writer.FLUSH_SHARE = 1.0
 main()
 """
@@ -128,8 +126,9 @@ def many_segments(monkeypatch: Any, after_flush: Callable[[Path], None] | None =
             if after_flush:
                 after_flush(self.path)
 
-    monkeypatch.setattr(analysis, "run_chains", partial(run_chains, segment_seconds=0.0))
-    monkeypatch.setattr(analysis, "TraceWriter", partial(Writer, flush_seconds=0.0))
+    monkeypatch.setattr(chains, "SEGMENT_SECONDS", 0.0)
+    monkeypatch.setattr(trace.writer, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(analysis, "TraceWriter", Writer)
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def _run(path: Path, plan: Plan, progress: Progress | None) -> RunOptions:
             return
         with Trace(path) as trace:
             monitor = monitor_of(trace)
-        end = yield from run_until_converged(run_chains, *run, monitor)
+        end = yield from run_until_converged(*run, monitor)
 
     with stopped_by_signals(stop), density_explained(plan), blamed(options.model.likelihood):
         interrupted = False

@@ -5,7 +5,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 
@@ -17,6 +17,7 @@ from pyclone_pgsm.sampling.monitor import Monitor
 from pyclone_pgsm.sampling.settings import Settings
 
 MOST_THREADS = 10_000
+SEGMENT_SECONDS = 1.0  # about how long a segment takes, which does not affect the draws
 
 Segment = tuple[int, ChainState, Records, bool]
 
@@ -28,22 +29,20 @@ def run_chains(
     rebuild: int,
     threads: int,
     stop: threading.Event,
-    segment_seconds: float = 1.0,
     deadline: float = math.inf,
 ) -> Iterator[Segment]:
     """Run all chains in threads until their end, yielding each segment of each chain: its number, the state after the
     segment, the records of the segment, and whether the chain has done all its iterations.
 
-    A segment takes about `segment_seconds`, which does not affect the draws. Once `stop` is set, or ``time.monotonic``
-    has passed the `deadline`, every chain stops at the next opportunity; the iterations done are still yielded. For
-    `rebuild` see :func:`~pyclone_pgsm.sampling.chain.advance`.
+    Once `stop` is set, or ``time.monotonic`` has passed the `deadline`, every chain stops at the next opportunity; the
+    iterations done are still yielded. For `rebuild` see :func:`~pyclone_pgsm.sampling.chain.advance`.
     """
 
     def is_over() -> bool:
         return stop.is_set() or time.monotonic() > deadline
 
     def segment(chain: int, state: ChainState) -> Segment:
-        end = time.monotonic() + segment_seconds
+        end = time.monotonic() + SEGMENT_SECONDS
         return chain, *advance(model, settings, state, rebuild, lambda _: is_over() or time.monotonic() > end)
 
     with ThreadPoolExecutor(threads) as pool:
@@ -65,7 +64,6 @@ def run_chains(
 
 
 def run_until_converged(
-    run: Callable[..., Iterator[Segment]],
     model: Model,
     settings: Settings,
     states: list[ChainState],
@@ -81,7 +79,7 @@ def run_until_converged(
     chains stop is a function of the draws, whatever the number of threads and however often the run was interrupted.
     Only ``settings.max_time`` depends on the machine; when it is over, all chains catch up with the farthest one.
 
-    `run` is :func:`run_chains`; see there for the other parameters. The `monitor` has the earlier draws of the chains.
+    The `monitor` has the earlier draws of the chains; the other parameters are those of :func:`run_chains`.
     """
     states = list(states)
     most, first_burn_in = settings.lengths
@@ -100,8 +98,8 @@ def run_until_converged(
             if limit == math.inf and time.monotonic() > deadline:
                 target = max(state.iteration for state in states)
             block = replace(settings, iterations=target, burn_in=min(first_burn_in, target - 1))
-            for chain, state, records, done in run(
-                model, block, states, rebuild, threads, stop, deadline=limit
+            for chain, state, records, done in run_chains(
+                model, block, states, rebuild, threads, stop, limit
             ):
                 states[chain] = copy.deepcopy(state)
                 monitor.add(chain, records)

@@ -198,14 +198,14 @@ def _make_room(chain: h5py.Group, largest: int) -> None:
 class TraceWriter:
     """Collects the records of the chains, and flushes them to a trace made by :func:`create_trace` at intervals.
 
-    `traced` are the names of the traced hyperparameters (:attr:`RunOptions.traced`). Two flushes are `flush_seconds`
-    apart, or more if flushing would take more than 5 % of the time.
+    `traced` are the names of the traced hyperparameters (:attr:`RunOptions.traced`). Two flushes are
+    :data:`FLUSH_SECONDS` apart, or more if flushing would take more than 5 % of the time.
     """
 
-    def __init__(self, path: Path, traced: Sequence[str], flush_seconds: float = FLUSH_SECONDS) -> None:
+    def __init__(self, path: Path, traced: Sequence[str]) -> None:
         self.path = path
         self.traced = traced
-        self.interval = flush_seconds
+        self.interval = FLUSH_SECONDS
         self.pending: dict[int, tuple[list[Records], ChainState]] = {}
         self.last = time.monotonic()
         self.bytes = 0

@@ -29,7 +29,7 @@ from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
 from pyclone_pgsm.sampling import convergence
 from pyclone_pgsm.sampling import settings as settings_module
 from pyclone_pgsm.sampling.chain import Records, advance, start_chain
-from pyclone_pgsm.sampling.chains import run_chains, run_until_converged
+from pyclone_pgsm.sampling.chains import run_until_converged
 from pyclone_pgsm.sampling.convergence import Rule
 from pyclone_pgsm.sampling.monitor import Monitor
 from pyclone_pgsm.sampling.settings import Settings
@@ -268,7 +268,7 @@ def ranks_where_the_rule_stops(replicate: int) -> tuple[list[int], int]:
         T, len(states), ("concentration", *model.hyperparameters), Rule(frozenset(["concentration"]))
     )
     chains = [Records() for _ in states]
-    steps = run_until_converged(run_chains, model, settings, states, 10, 1, threading.Event(), monitor)
+    steps = run_until_converged(model, settings, states, 10, 1, threading.Event(), monitor)
     while True:
         try:
             chain, _, records, _ = next(steps)

@@ -109,16 +109,14 @@ class Nursery:
 
 def main() -> None:
     """Serve orders, a line each."""
-    from functools import partial
-
     from typer.testing import CliRunner
 
     from pyclone_pgsm import trace
-    from pyclone_pgsm.analyses import run as analysis
     from pyclone_pgsm.cli.app import app
     from pyclone_pgsm.sampling import chains
 
     for name in (
+        "analyses.run",
         "analyses.matrix_input",
         "simulate.writing",
         "analyses.prepare",
@@ -132,9 +130,9 @@ def main() -> None:
         importlib.import_module(f"pyclone_pgsm.{name}")
     # Typer imports some of its modules when it first reads arguments; this command fails right after that
     CliRunner().invoke(app, ["merge", "no.h5", "neither.h5", "-o", "nowhere.h5"])
-    analysis.run_chains = partial(chains.run_chains, segment_seconds=0.0)  # type: ignore[attr-defined]
-    analysis.TraceWriter = partial(trace.TraceWriter, flush_seconds=0.0)  # type: ignore[assignment, misc]
-    trace.FLUSH_SHARE = 1e9
+    chains.SEGMENT_SECONDS = 0.0
+    trace.writer.FLUSH_SECONDS = 0.0
+    trace.writer.FLUSH_SHARE = 1e9
     _say("ready")
     for line in sys.stdin:
         order = json.loads(line)
