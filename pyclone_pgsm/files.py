@@ -22,20 +22,19 @@ from pyclone_pgsm.stopping import held_back
 PART = ".pyclone-pgsm.part"
 """Suffix of the hidden names."""
 UNFINISHED = ".unfinished"
-NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass
 class _Batch:
     """Files that are renamed to their final paths together.
 
-    By final path, `parts` has the hidden files with their descriptors, and `moves` other complete files. `outdated`
-    are files to remove, and `folders` those made for the files, removed if these are not written. Folders in `swept`
-    have been cleared of hidden files of dead processes.
+    `sources` are the files by final path, and `parts` the descriptors of the hidden ones among them. `outdated` are
+    files to remove, and `folders` those made for the files, removed if these are not written. Folders in `swept` have
+    been cleared of hidden files of dead processes.
     """
 
-    parts: dict[Path, tuple[Path, int]] = field(default_factory=dict)
-    moves: dict[Path, Path] = field(default_factory=dict)
+    sources: dict[Path, Path] = field(default_factory=dict)
+    parts: dict[Path, int] = field(default_factory=dict)
     outdated: list[Path] = field(default_factory=list)
     folders: list[Path] = field(default_factory=list)
     swept: set[Path] = field(default_factory=set)
@@ -45,35 +44,29 @@ class _Batch:
             remove_leftovers(target.parent)
             self.swept.add(target.parent)
         part = target.with_name(f".{target.name}.{os.getpid()}{PART}")
-        self.parts[target] = part, -1
+        self.sources[target], self.parts[part] = part, -1
         while True:
             descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
-            self.parts[target] = part, descriptor
+            self.parts[part] = descriptor
             with suppress(OSError):  # shared, because readers lock it, too, once it has its final name
                 fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.stat(part), os.fstat(descriptor)):
-                    return part
+            if is_at(descriptor, part):
+                return part
             os.close(descriptor)  # another process removed it, as it was not yet locked
 
     def commit(self) -> None:
-        for target, (part, _) in self.parts.items():
-            with _told(target):
-                os.replace(part, target)
-        for target, whole in self.moves.items():
-            with _told(target):
-                os.replace(whole, target)
+        for target, source in self.sources.items():
+            with told(target):
+                os.replace(source, target)
         for path in self.outdated:
-            target = Path(os.path.realpath(path))
-            if target in self.parts or target in self.moves:
-                continue
-            with _told(path):
-                path.unlink(missing_ok=True)
+            if Path(os.path.realpath(path)) not in self.sources:
+                with told(path):
+                    path.unlink(missing_ok=True)
         self.folders.clear()
 
     def close(self) -> None:
         """Remove hidden files that were not renamed, and the folders made for them."""
-        for part, descriptor in self.parts.values():
+        for part, descriptor in self.parts.items():
             with suppress(OSError):
                 os.unlink(part)
             if descriptor >= 0:
@@ -116,7 +109,7 @@ def replacing(path: Path) -> Iterator[Path]:
     If `path` is a symbolic link, its target is replaced. Within :func:`replacing_together`, the replacement happens at
     the end of that block.
     """
-    with replacing_together() as batch, _told(path):
+    with replacing_together() as batch, told(path):
         yield batch.open_part(_destination(path))
 
 
@@ -127,15 +120,23 @@ def write_file(path: Path, content: bytes | memoryview) -> None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Turn operating-system errors into messages that name the file."""
+def told(path: Path, where: str = "") -> Iterator[None]:
+    """Turn operating-system errors into messages that name the file; `where` begins the reason."""
     try:
         yield
     except OSError as problem:
         reason = os.strerror(problem.errno) if problem.errno else str(problem)
-        if problem.errno in NO_SPACE:
-            reason = f"no space left on {path.parent} ({reason})"
+        is_full = problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        reason = f"no space left on {path.parent} ({reason})" if is_full else where + reason
         raise OutputError(f"{path}: cannot be written: {reason}") from problem
+
+
+def is_at(descriptor: int, path: Path) -> bool:
+    """Whether an open file still has this name: others may have removed it before it was locked."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _destination(path: Path) -> Path:
@@ -191,7 +192,7 @@ def take_place(path: Path, target: Path) -> None:
     """Replace `target` by a complete file; within :func:`replacing_together`, at the end of that block."""
     if path != target:
         with replacing_together() as batch:
-            batch.moves[_destination(target)] = path
+            batch.sources[_destination(target)] = path
 
 
 def check_new(path: Path, force: bool) -> None:

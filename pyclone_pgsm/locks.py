@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pyclone_pgsm.errors import OutputError
-from pyclone_pgsm.files import NO_SPACE
+from pyclone_pgsm.files import is_at, told
 
 ATTEMPTS = 100  # to open a lock file that others remove at the same time
 
@@ -61,32 +61,22 @@ def writing(path: Path) -> Iterator[None]:
 def _take(path: Path, lock: Path) -> int:
     """Lock the lock file, write this process into it as the holder, and return its descriptor."""
     for _ in range(ATTEMPTS):
-        try:
-            with ExitStack() as undo:
-                file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-                undo.callback(os.close, file)
-                if not _try_lock(file, lock):
-                    raise OutputError(
-                        f"{path}: is being written by {_described(lock)}: wait for its end, or stop it"
-                    )
-                if _is_at(file, lock):
-                    undo.callback(lock.unlink, missing_ok=True)
-                    os.ftruncate(file, 0)
-                    os.write(file, json.dumps(_myself()).encode())
-                    undo.pop_all()
-                    return file
-        except OSError as problem:
-            raise _refused(path, lock, problem) from problem
+        with told(path, f"{lock.name}: "), ExitStack() as undo:
+            file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+            undo.callback(os.close, file)
+            if not _try_lock(file, lock):
+                raise OutputError(
+                    f"{path}: is being written by {_described(lock)}: wait for its end, or stop it"
+                )
+            if is_at(file, lock):
+                undo.callback(lock.unlink, missing_ok=True)
+                os.ftruncate(file, 0)
+                os.write(file, json.dumps(_myself()).encode())
+                undo.pop_all()
+                return file
     raise OutputError(
         f"{path}: cannot be written: {lock} is made and removed by other processes all the time"
     )
-
-
-def _refused(path: Path, lock: Path, problem: OSError) -> OutputError:
-    reason = problem.strerror
-    if problem.errno in NO_SPACE:
-        return OutputError(f"{path}: cannot be written: no space left on {path.parent} ({reason})")
-    return OutputError(f"{path}: cannot be written: {lock.name}: {reason}")
 
 
 def _try_lock(file: int, lock: Path) -> bool:
@@ -100,14 +90,6 @@ def _try_lock(file: int, lock: Path) -> bool:
         if problem.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
             raise
     return not _lives(_holder(lock))
-
-
-def _is_at(file: int, lock: Path) -> bool:
-    """Whether the open file still exists under its name: the last holder may have removed it before it was locked."""
-    try:
-        return os.path.samestat(os.stat(lock), os.fstat(file))
-    except FileNotFoundError:
-        return False
 
 
 def _myself() -> dict[str, Any]:
