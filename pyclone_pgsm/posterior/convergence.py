@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.posterior.rows import gather, quantities, series_of
-from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHAT_LIMIT, Rule, Verdict
+from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHAT_LIMIT, Rule, Verdict, judge
 from pyclone_pgsm.sampling.diagnostics import effective_sample_size, split_rhat
 from pyclone_pgsm.sampling.monitor import Monitor
 from pyclone_pgsm.trace import Trace
@@ -101,7 +101,8 @@ def monitor_of(trace: Trace) -> Monitor:
 def verdict_of(trace: Trace, burn_in: int | None = None) -> Verdict:
     """Check the rule for the iterations after the burn-in, by default that of the run."""
     skip = trace.burn_in if burn_in is None else burn_in
-    return monitor_of(trace).judge(common_iterations(trace), skip)
+    monitor = monitor_of(trace)
+    return judge(monitor.draws(), monitor.rule, common_iterations(trace), skip)
 
 
 def common_iterations(trace: Trace) -> int:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.ranges import check_range
 from pyclone_pgsm.sampling.chain import ChainState, Records, advance
-from pyclone_pgsm.sampling.convergence import End, checks
+from pyclone_pgsm.sampling.convergence import End, checks, find_end
 from pyclone_pgsm.sampling.monitor import Monitor
 from pyclone_pgsm.sampling.settings import Settings
 
@@ -106,7 +106,7 @@ def run_until_converged(
                 yield chain, state, records, done
             if stop.is_set():
                 return None
-        end = monitor.find_end(target, first_burn_in)
+        end = find_end(monitor.draws(), monitor.rule, target, first_burn_in)
         if end.converged or target >= most or time.monotonic() > deadline:
             return end
     raise AssertionError("the numbers of iterations never end")

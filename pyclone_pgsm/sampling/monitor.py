@@ -6,16 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.sampling.chain import Records
-from pyclone_pgsm.sampling.convergence import (
-    Draws,
-    End,
-    Rule,
-    Verdict,
-    find_end,
-    judge,
-    pairs_of,
-    summaries_of,
-)
+from pyclone_pgsm.sampling.convergence import Draws, Rule, pairs_of, summaries_of
 
 SUMMARIES = "entropy", "largest_share"
 
@@ -23,7 +14,8 @@ SUMMARIES = "entropy", "largest_share"
 class Monitor:
     """Collects the quantities of each saved iteration that the rule needs.
 
-    `names` are those of the hyperparameters: of the partition prior, then of the likelihood.
+    `names` are those of the hyperparameters: of the partition prior, then of the likelihood. Each chain must be given
+    rows, which may be none, before :meth:`draws` is called.
     """
 
     def __init__(self, num_observations: int, chains: int, names: Sequence[str], rule: Rule) -> None:
@@ -46,7 +38,7 @@ class Monitor:
                 np.array(records.iteration),
                 series,
                 np.array(records.labels),
-                np.array(records.watched),
+                np.array(records.watched, np.float32).reshape(len(records.iteration), -1),
             )
 
     def add_rows(
@@ -57,40 +49,19 @@ class Monitor:
         labels: NDArray[np.integer],
         watched: NDArray[np.float32],
     ) -> None:
-        """Add n saved iterations, with labels (n, T) and watched quantities (n, W), which may be empty."""
-        of_labels = np.array([summaries_of(row) for row in labels]).T
+        """Add n saved iterations, with labels (n, T) and watched quantities (n, W)."""
+        of_labels = np.array([summaries_of(row) for row in labels]).reshape(-1, len(SUMMARIES)).T
         ordered = {name: np.asarray(series[name], float) for name in ("log_joint", "num_clusters")}
         ordered |= dict(zip(SUMMARIES, of_labels))
         ordered |= {name: np.asarray(series[name], float) for name in self.names}
         together = labels[:, self._pairs[:, 0]] == labels[:, self._pairs[:, 1]]
-        self._parts[chain].append(
-            Draws(iteration, ordered, watched.reshape(len(labels), -1).astype(np.float32), together)
-        )
+        self._parts[chain].append(Draws(iteration, ordered, watched, together))
 
-    def find_end(self, last: int, first_burn_in: int) -> End:
-        """See :func:`~pyclone_pgsm.sampling.convergence.find_end`."""
-        return find_end(self._draws(), self.rule, last, first_burn_in)
-
-    def judge(self, last: int, burn_in: int) -> Verdict:
-        """See :func:`~pyclone_pgsm.sampling.convergence.judge`."""
-        return judge(self._draws(), self.rule, last, burn_in)
-
-    def _draws(self) -> list[Draws]:
-        for parts in filter(None, self._parts):
+    def draws(self) -> list[Draws]:
+        """Return the draws of each chain."""
+        for parts in self._parts:
             parts[:] = [_joined(parts)]
-        begun = next((parts[0] for parts in self._parts if parts), self._none())
-        nothing = begun.at(slice(0))
-        return [parts[0] if parts else nothing for parts in self._parts]
-
-    def _none(self) -> Draws:
-        """Return draws without any iteration."""
-        names = ("log_joint", "num_clusters", *SUMMARIES, *self.names)
-        return Draws(
-            np.empty(0, np.int64),
-            {name: np.empty(0) for name in names},
-            np.empty((0, 0), np.float32),
-            np.empty((0, len(self._pairs)), bool),
-        )
+        return [parts[0] for parts in self._parts]
 
 
 def _joined(parts: Sequence[Draws]) -> Draws:

@@ -292,9 +292,8 @@ class Trace:
             dataset = self._file["chains"][str(chain)][name]
             if len(rows) and rows[-1] - rows[0] < 4 * len(rows):
                 return dataset[int(rows[0]) : int(rows[-1]) + 1][rows - rows[0]]
-            return np.array([dataset[int(row)] for row in rows], dataset.dtype).reshape(
-                len(rows), dataset.shape[1]
-            )
+            found = [dataset[int(row)] for row in rows]
+            return np.array(found, dataset.dtype).reshape(len(rows), *dataset.shape[1:])
 
     def check(self) -> None:
         """Read all labels, outliers, watched prevalences and states, to find damage before they are used."""
@@ -305,10 +304,10 @@ class Trace:
         self.states()
 
     def blocks_of_rows(self, chain: int) -> Iterator[NDArray[np.int64]]:
-        """Yield all rows of a chain in blocks of limited memory."""
+        """Yield all rows of a chain in blocks of limited memory; an empty block if there are none."""
         total = len(self.chains[chain].iteration)
         step = max(1, CHECKED_LABELS // len(self.data.names))
-        for begin in range(0, total, step):
+        for begin in range(0, max(1, total), step):
             yield np.arange(begin, min(begin + step, total))
 
     def states(self) -> list[ChainState]:

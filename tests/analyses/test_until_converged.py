@@ -48,9 +48,12 @@ def test_when_chains_stop_depends_on_the_draws_alone(tmp_path: Path, monkeypatch
         assert trace.burn_in <= done // 2
         with pytest.raises(UsageError, match=rf"`max_iterations` {done - 1}: .* has {done} already"):
             prolonged(trace, max_iterations=done - 1)
-        before = monitor_of(trace)
+        monitor = monitor_of(trace)
         number = next(n for n in (10, 20, 30, 40, 60, 80, 120, 160, 240, 320) if 2 * n >= done)
-        assert done <= 20 or not before.find_end(number if number < done else done - 20, 10).converged
+        before = convergence.find_end(
+            monitor.draws(), monitor.rule, number if number < done else done - 20, 10
+        )
+        assert done <= 20 or not before.converged
     many_segments(monkeypatch)
     assert bits(run(tmp_path / "one.h5", threads=1, model=FIXED, **AUTO)) == expected
 

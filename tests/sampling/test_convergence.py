@@ -200,7 +200,7 @@ def test_rows_that_were_made_twice_count_once() -> None:
     whole.add(0, records(0, 20))
     for first, last in ((0, 7), (5, 12), (12, 12), (12, 20)):
         parts.add(0, records(first, last))
-    (one,), (other,) = whole._draws(), parts._draws()
+    (one,), (other,) = whole.draws(), parts.draws()
     assert one.iteration.tolist() == list(range(1, 21))
     for mine, its in zip(one, other):
         if isinstance(mine, dict):
