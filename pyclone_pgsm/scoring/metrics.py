@@ -1,17 +1,14 @@
 """Measures of agreement of clusters and prevalences with a truth."""
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
 
 def contingency(true: ArrayLike, found: ArrayLike) -> NDArray[np.int64]:
     """Return the number of items in each pair of a true and a found cluster."""
-    true_names, rows = np.unique(np.asarray(true), return_inverse=True)
-    found_names, columns = np.unique(np.asarray(found), return_inverse=True)
-    table = np.zeros((len(true_names), len(found_names)), np.int64)
-    np.add.at(table, (rows, columns), 1)
-    return table
+    return pd.crosstab(np.asarray(true), np.asarray(found)).to_numpy()
 
 
 def entropy(counts: NDArray[np.int64]) -> float:
