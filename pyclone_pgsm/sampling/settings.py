@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.ranges import (
@@ -339,7 +338,3 @@ class Settings:
     def threshold(self) -> float:
         """Relative effective sample size below which particles are resampled."""
         return 0.5 if self.resample_threshold is None else self.resample_threshold
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings as a dict for the trace and ``run.json``."""
-        return asdict(self)

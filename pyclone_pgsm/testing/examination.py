@@ -68,14 +68,6 @@ def answers_of_block(likelihood, added, one_by_one, removed, repeats, num_observ
     return answers, memory
 
 
-def predictive(likelihood, members, i, negligible):  # type: ignore[no-untyped-def]
-    """Return ``log_predictive`` of i given a block."""
-    stat = np.zeros(likelihood.stat_size())
-    likelihood.clear(stat)
-    likelihood.add_many(stat, members)
-    return likelihood.log_predictive(stat, i, negligible)
-
-
 def predictives_of_blocks(likelihood, labels, slots, i, negligible):  # type: ignore[no-untyped-def]
     """Return (2, K + 2): the output of ``log_predictives`` of i, with two spare places, and exact ``log_predictive``.
 

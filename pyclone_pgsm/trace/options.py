@@ -63,7 +63,7 @@ class RunOptions:
         return (*self.first_prior.hyperparameters[1:], *self.hyperparameters)
 
     def to_json(self) -> str:
-        values = {**vars(self), "settings": self.settings.to_dict(), "model": self.model.to_dict()}
+        values = {**vars(self), "settings": vars(self.settings), "model": self.model.to_dict()}
         return json.dumps(values, sort_keys=True, default=plain)
 
     @classmethod

@@ -186,7 +186,7 @@ def _annotation(file: h5py.File) -> None:
 
 
 OPTIONS = {
-    **{f"settings.{name}": value for name in Settings().to_dict() for value in [{"a": [1]}]},
+    **{f"settings.{name}": value for name in vars(Settings()) for value in [{"a": [1]}]},
     "settings.seed ": 1.0,
     "settings.chains ": 10**9,
     "settings.iterations ": -1,

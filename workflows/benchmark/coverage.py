@@ -12,7 +12,7 @@ with the truth, and the one that the posterior expects.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +82,7 @@ def judge(tumour: Tumour, seed: int) -> tuple[NDArray[np.float64], float, float]
     data = tumour.observations
     options = ModelOptions().resolve(data)
     model = options.make_model(data)
-    settings = Settings(**{**SETTINGS.to_dict(), "seed": seed}).resolve(data.num_mutations)
+    settings = replace(SETTINGS, seed=seed).resolve(data.num_mutations)
     state = start_chain(model, DirichletProcess(), settings, 0)
     _, records, _ = advance(model, settings, state, 10, lambda _: False)
     kept = [k for k, done in enumerate(records.iteration) if done > settings.lengths[1]]
