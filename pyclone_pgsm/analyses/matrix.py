@@ -20,8 +20,8 @@ from pyclone_pgsm.posterior.mixture import SD, MixtureSummary
 from pyclone_pgsm.posterior.predictive import has_predictive
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.trace import Trace
-from pyclone_pgsm.trace.dataset import Options
 from pyclone_pgsm.trace.matrix import MatrixData
+from pyclone_pgsm.trace.options import Options
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.machine import available, shown
 from pyclone_pgsm.posterior.summarize import CONSENSUS_DRAWS, LABEL_BYTES
 from pyclone_pgsm.sampling.settings import APART, MANY, MOST_ALONE, Settings
-from pyclone_pgsm.trace.dataset import Dataset
+from pyclone_pgsm.trace.options import Dataset
 
 MEGABYTE = 1 << 20
 PROGRAM = 300 * MEGABYTE

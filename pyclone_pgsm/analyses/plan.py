@@ -26,8 +26,8 @@ from pyclone_pgsm.sampling.moves import names_of_moves
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import stopped_by_signals
 from pyclone_pgsm.trace import RunOptions
-from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import dataset_name
+from pyclone_pgsm.trace.options import Dataset
 from pyclone_pgsm.trace.schema import datasets_of_chain
 
 

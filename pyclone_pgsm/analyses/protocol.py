@@ -1,7 +1,7 @@
 """The protocol for what differs between kinds of data; each kind is one class, registered in :mod:`~.kinds`.
 
 Each kind has two more classes in the layers below, with the same ``kind``: the data as a trace stores them, with names,
-options and model (:class:`~pyclone_pgsm.trace.dataset.Dataset`), and the summary of their draws, made by a
+options and model (:class:`~pyclone_pgsm.trace.options.Dataset`), and the summary of their draws, made by a
 :class:`~pyclone_pgsm.posterior.summarize.Summariser`. All other code is independent of the kind.
 """
 
@@ -14,7 +14,7 @@ import pandas as pd
 
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.trace import Trace
-from pyclone_pgsm.trace.dataset import Options
+from pyclone_pgsm.trace.options import Options
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,7 +19,7 @@ from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
-from pyclone_pgsm.trace.dataset import Options
+from pyclone_pgsm.trace.options import Options
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour.grid import deduplicate
 from pyclone_pgsm.tumour.model import PER_SAMPLE

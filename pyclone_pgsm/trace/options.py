@@ -1,4 +1,4 @@
-"""Everything that determines a run except the data; in a trace it is JSON, attribute ``options`` of ``/config``."""
+"""The kinds of data of a run, and everything else that determines it: in a trace the attribute ``options``, as JSON."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.likelihoods.matrix import MatrixOptions
 from pyclone_pgsm.priors import Prior, prior_from_dict
 from pyclone_pgsm.ranges import is_number
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.trace.dataset import Options, kind_of
+from pyclone_pgsm.trace.matrix import MatrixData
+from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.trace.values import Fault, check_keys, shown
-from pyclone_pgsm.tumour.options import TUMOUR
+from pyclone_pgsm.tumour.options import TUMOUR, TumourOptions
+
+Dataset = TumourData | MatrixData
+Options = TumourOptions | MatrixOptions
 
 LABELS = "labels"
 OUTLIERS = "outliers"
@@ -92,6 +97,11 @@ class RunOptions:
         if stopped is not None and stopped not in STOPPED:
             raise Fault("stopped", f"{shown(stopped)}; expected null or one of {', '.join(STOPPED)}")
         return cls(**{**values, "settings": settings, "model": model})
+
+
+def kind_of(likelihood: str) -> type[TumourData] | type[MatrixData]:
+    """Return the kind of data that a likelihood clusters."""
+    return TumourData if likelihood == TUMOUR else MatrixData
 
 
 def plain(value: Any) -> Any:

@@ -23,10 +23,18 @@ from pyclone_pgsm.sampling.chain import ChainState
 from pyclone_pgsm.sampling.moves import COUNTS, names_of_moves
 from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import schema, structure
-from pyclone_pgsm.trace.dataset import Dataset, kind_of
 from pyclone_pgsm.trace.hyperparameters import check_weights, dataset_name
 from pyclone_pgsm.trace.matrix import MatrixData
-from pyclone_pgsm.trace.options import LABELS, MOVES_COUNTED, OUTLIERS, VISITS, WATCHED, RunOptions
+from pyclone_pgsm.trace.options import (
+    LABELS,
+    MOVES_COUNTED,
+    OUTLIERS,
+    VISITS,
+    WATCHED,
+    Dataset,
+    RunOptions,
+    kind_of,
+)
 from pyclone_pgsm.trace.schema import FORMAT, LABEL_TYPES, SERIES
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.trace.values import Fault, Values, shown, within

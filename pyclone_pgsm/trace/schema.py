@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.moves import COUNTS
-from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import dataset_name, describe
-from pyclone_pgsm.trace.options import MOVES_COUNTED, OUTLIERS, WATCHED, RunOptions
+from pyclone_pgsm.trace.options import MOVES_COUNTED, OUTLIERS, WATCHED, Dataset, RunOptions
 from pyclone_pgsm.trace.structure import LARGEST_INT, path_of, read, text_attribute
 from pyclone_pgsm.trace.values import Fault, Values, refuse, shown, within
 from pyclone_pgsm.tumour.model import watched_cells

@@ -26,9 +26,8 @@ from pyclone_pgsm.files import replacing
 from pyclone_pgsm.sampling.chain import ChainState, Records
 from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import layout
-from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import dataset_name
-from pyclone_pgsm.trace.options import LABELS, MOVES_COUNTED, OUTLIERS, VISITS, WATCHED, RunOptions
+from pyclone_pgsm.trace.options import LABELS, MOVES_COUNTED, OUTLIERS, VISITS, WATCHED, Dataset, RunOptions
 from pyclone_pgsm.trace.reader import Trace
 from pyclone_pgsm.trace.schema import FORMAT, SERIES, datasets_of_chain
 from pyclone_pgsm.trace.structure import CHUNK_BYTES, HEADER_BYTES, VERSIONS, seal, write_array
