@@ -1,7 +1,6 @@
 """The trace of a run; :mod:`pyclone_pgsm.trace.layout` describes the file."""
 
 from pyclone_pgsm.trace.merge import merge_traces as merge_traces
-from pyclone_pgsm.trace.options import OUTLIERS as OUTLIERS
 from pyclone_pgsm.trace.options import RunOptions as RunOptions
 from pyclone_pgsm.trace.reader import ChainTrace as ChainTrace
 from pyclone_pgsm.trace.reader import Trace as Trace

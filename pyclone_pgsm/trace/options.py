@@ -21,11 +21,6 @@ from pyclone_pgsm.tumour.options import TUMOUR, TumourOptions
 Dataset = TumourData | MatrixData
 Options = TumourOptions | MatrixOptions
 
-LABELS = "labels"
-OUTLIERS = "outliers"
-WATCHED = "watched"
-MOVES_COUNTED = "moves"
-VISITS = "visits"
 STOPPED = ("converged", "max-iterations", "max-time")
 LARGEST_REBUILD = 10
 RESOLVED = {"iterations": int, "burn_in": int, "until_converged": bool, "watch": bool}

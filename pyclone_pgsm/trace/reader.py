@@ -25,16 +25,7 @@ from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import schema, structure
 from pyclone_pgsm.trace.hyperparameters import check_weights, dataset_name
 from pyclone_pgsm.trace.matrix import MatrixData
-from pyclone_pgsm.trace.options import (
-    LABELS,
-    MOVES_COUNTED,
-    OUTLIERS,
-    VISITS,
-    WATCHED,
-    Dataset,
-    RunOptions,
-    kind_of,
-)
+from pyclone_pgsm.trace.options import Dataset, RunOptions, kind_of
 from pyclone_pgsm.trace.schema import FORMAT, LABEL_TYPES, SERIES
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.trace.values import Fault, Values, shown, within
@@ -169,8 +160,8 @@ class Trace:
         rows: int | None = None
         found = {}
         for series, kind in datasets.items():
-            if series in (LABELS, OUTLIERS, WATCHED):
-                kinds = LABEL_TYPES if series == LABELS else (kind.dtype,)
+            if series in ("labels", "outliers", "watched"):
+                kinds = LABEL_TYPES if series == "labels" else (kind.dtype,)
                 rows = structure.dataset_of(chain, series, kinds, (rows, *kind.shape)).shape[0]
             else:
                 found[series] = structure.read(chain, series, kind, (rows, *kind.shape))
@@ -180,8 +171,8 @@ class Trace:
         )
         hyperparameters = {name: found[dataset_name(name)] for name in self.options.traced}
         check_weights(where, hyperparameters)
-        moves = found.get(MOVES_COUNTED, np.zeros((rows or 0, 0, len(COUNTS)), np.int32))
-        schema.check_moves(f"{where}/{MOVES_COUNTED}", moves)
+        moves = found.get("moves", np.zeros((rows or 0, 0, len(COUNTS)), np.int32))
+        schema.check_moves(f"{where}/moves", moves)
         return ChainTrace(
             **{name: found[name] for name in SERIES}, hyperparameters=hyperparameters, moves=moves
         )
@@ -275,15 +266,15 @@ class Trace:
         """Read whether observations are outliers (len(rows), T) in saved rows (increasing) of a chain."""
         if not self.options.model.has_outliers:
             return np.broadcast_to(np.False_, (len(rows), len(self.data.names)))
-        return self.rows_of(chain, OUTLIERS, rows)
+        return self.rows_of(chain, "outliers", rows)
 
     def watched(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Read watched prevalences (len(rows), W) of saved rows (increasing) of a chain; W is 0 if none are saved."""
         if not self.options.has_watched:
             return np.zeros((len(rows), 0), np.float32)
-        found = self.rows_of(chain, WATCHED, rows)
+        found = self.rows_of(chain, "watched", rows)
         if not np.isfinite(found).all():
-            raise self._damage(f"chains/{chain}/{WATCHED} has a value that is not finite")
+            raise self._damage(f"chains/{chain}/watched has a value that is not finite")
         return found
 
     @property
@@ -328,7 +319,7 @@ class Trace:
         expected = num_values(model.choices)
         for k, state in enumerate(states):
             if len(state.visits) not in (0, expected):
-                where = f"chains/{k}/state/{VISITS}"
+                where = f"chains/{k}/state/visits"
                 raise self._damage(Fault(where, f"has {len(state.visits)} numbers, not {expected}"))
 
     def _read_state(self, k: int) -> ChainState:
@@ -336,8 +327,8 @@ class Trace:
         group = structure.group_of(self._file["chains"][str(k)], "state")
         T, proposal = len(self.data.names), options.settings.proposal
         anchors = ANCHOR_PROPOSALS[proposal](T)
-        flags = (OUTLIERS,) if options.model.has_outliers else ()
-        structure.check_members(group, (LABELS, VISITS, *flags, *anchors.state()))
+        flags = ("outliers",) if options.model.has_outliers else ()
+        structure.check_members(group, ("labels", "visits", *flags, *anchors.state()))
         label = Values("int32", within(0, T, below=True), f"the number of a block, below {T}")
         labels = structure.read(group, "labels", label, (T,))
         schema.check_canonical(f"{where}/labels", labels[None, :], np.zeros(1, int))
@@ -347,7 +338,7 @@ class Trace:
             raise Fault(f"{where}/labels", f"has {blocks} blocks, but the prior allows {most} at most")
         outliers = None
         if options.model.has_outliers:
-            outliers = structure.read(group, OUTLIERS, schema.FLAG, (T,))
+            outliers = structure.read(group, "outliers", schema.FLAG, (T,))
         anchors.restore(schema.read_anchors(group, proposal, T))
         iteration = structure.whole_attribute(group, "iteration")
         saved = len(self.chains[k].iteration)
@@ -369,7 +360,7 @@ class Trace:
             values,
             schema.read_generator(group),
             anchors,
-            structure.read(group, VISITS, schema.VISIT, (None,)),
+            structure.read(group, "visits", schema.VISIT, (None,)),
             outliers,
         )
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.moves import COUNTS
 from pyclone_pgsm.trace.hyperparameters import dataset_name, describe
-from pyclone_pgsm.trace.options import MOVES_COUNTED, OUTLIERS, WATCHED, Dataset, RunOptions
+from pyclone_pgsm.trace.options import Dataset, RunOptions
 from pyclone_pgsm.trace.structure import LARGEST_INT, path_of, read, text_attribute
 from pyclone_pgsm.trace.values import Fault, Values, refuse, shown, within
 from pyclone_pgsm.tumour.model import watched_cells
@@ -181,9 +181,9 @@ def datasets_of_chain(data: Dataset, options: RunOptions) -> dict[str, Values]:
     )
     return {
         "labels": label,
-        **({OUTLIERS: FLAG._replace(shape=(T,))} if options.model.has_outliers else {}),
-        **({WATCHED: watched} if options.has_watched else {}),
-        **({MOVES_COUNTED: count} if names else {}),
+        **({"outliers": FLAG._replace(shape=(T,))} if options.model.has_outliers else {}),
+        **({"watched": watched} if options.has_watched else {}),
+        **({"moves": count} if names else {}),
         **SERIES,
         **{
             dataset_name(name): data.allowed_values(name)._replace(description=describe(name))

@@ -27,12 +27,13 @@ from pyclone_pgsm.sampling.chain import ChainState, Records
 from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import layout
 from pyclone_pgsm.trace.hyperparameters import dataset_name
-from pyclone_pgsm.trace.options import LABELS, MOVES_COUNTED, OUTLIERS, VISITS, WATCHED, Dataset, RunOptions
+from pyclone_pgsm.trace.options import Dataset, RunOptions
 from pyclone_pgsm.trace.reader import Trace
 from pyclone_pgsm.trace.schema import FORMAT, SERIES, datasets_of_chain
 from pyclone_pgsm.trace.structure import CHUNK_BYTES, HEADER_BYTES, VERSIONS, seal, write_array
 from pyclone_pgsm.trace.values import Values
 
+ARRAYS = ("labels", "outliers", "watched", "moves")  # datasets with several numbers for each saved iteration
 SERIES_ROWS = 1024  # rows of a chunk
 FLUSH_SECONDS = 5.0
 FLUSH_SHARE = 0.05  # largest share of the time for flushing
@@ -150,19 +151,19 @@ def write_state(chain: h5py.Group, state: ChainState) -> None:
     group.attrs["hyperparameters"] = np.array(state.values, float)
     group.attrs["random_generator"] = np.bytes_(json.dumps(state.rng.bit_generator.state))
     write_array(group, "labels", np.asarray(state.labels, np.int32))
-    write_array(group, VISITS, np.asarray(state.visits, np.int64))
+    write_array(group, "visits", np.asarray(state.visits, np.int64))
     if state.outliers is not None:
-        write_array(group, OUTLIERS, np.asarray(state.outliers, bool))
+        write_array(group, "outliers", np.asarray(state.outliers, bool))
     for name, array in state.anchors.state().items():
         write_array(group, name, array)
 
 
 def append(chain: h5py.Group, columns: dict[str, Any]) -> None:
     """Append rows to the datasets of a chain; `columns` has the rows of each dataset by name."""
-    rows = len(columns[LABELS])
+    rows = len(columns["labels"])
     if rows == 0:
         return
-    _make_room(chain, int(columns[LABELS].max()))
+    _make_room(chain, int(columns["labels"].max()))
     for name, values in columns.items():
         dataset = chain[name]
         dataset.resize(len(dataset) + rows, axis=0)
@@ -173,25 +174,22 @@ def _columns(chain: h5py.Group, records: Records, traced: Sequence[str]) -> dict
     """Return the rows of a chain's datasets for records."""
     others = [(*prior[1:], *values) for prior, values in zip(records.prior_values, records.values)]
     return {
-        "labels": np.array(records.labels),
+        **{name: np.array(getattr(records, name)) for name in ARRAYS if name in chain},
         **{name: getattr(records, name) for name in SERIES},
         **dict(zip(map(dataset_name, traced), zip(*others))),
-        **({OUTLIERS: np.array(records.outliers)} if records.outliers else {}),
-        **({WATCHED: np.array(records.watched)} if WATCHED in chain else {}),
-        **({MOVES_COUNTED: np.array(records.moves)} if MOVES_COUNTED in chain else {}),
     }
 
 
 def _make_room(chain: h5py.Group, largest: int) -> None:
     """Convert the labels to a larger type if `largest` does not fit into the present one."""
     needed = np.min_scalar_type(largest)
-    if needed.itemsize <= chain[LABELS].dtype.itemsize:
+    if needed.itemsize <= chain["labels"].dtype.itemsize:
         return
-    before, description = chain[LABELS][:], chain[LABELS].attrs["description"]
-    del chain[LABELS]
-    _create_rows(chain, LABELS, Values(needed.name, np.isfinite, "", description, before.shape[1:]))
-    chain[LABELS].resize(len(before), axis=0)
-    chain[LABELS][:] = before
+    before, description = chain["labels"][:], chain["labels"].attrs["description"]
+    del chain["labels"]
+    _create_rows(chain, "labels", Values(needed.name, np.isfinite, "", description, before.shape[1:]))
+    chain["labels"].resize(len(before), axis=0)
+    chain["labels"][:] = before
 
 
 class TraceWriter:
