@@ -12,7 +12,7 @@ import json
 import math
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -42,31 +42,27 @@ FILE_SPACE: dict[str, Any] = {"fs_strategy": "fsm", "fs_persist": True}  # reuse
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[h5py.File]:
-    """Yield a new trace in memory; after the block it is written and sealed."""
-    image = BytesIO()
-    with (
-        held_back(),
-        h5py.File(image, "w", libver=VERSIONS, userblock_size=HEADER_BYTES, **FILE_SPACE) as file,
-    ):
+def _written(path: Path, image: BytesIO, **how: Any) -> Iterator[h5py.File]:
+    """Yield a trace in memory; after the block it is written and sealed."""
+    with held_back(), h5py.File(image, libver=VERSIONS, **how) as file:
         yield file
-    with image.getbuffer() as whole:
-        path.write_bytes(whole)
+    path.write_bytes(image.getbuffer())
     seal(path)
+
+
+def new_file(path: Path) -> AbstractContextManager[h5py.File]:
+    """Yield a new trace; after the block it is written to `path`."""
+    return _written(path, BytesIO(), mode="w", userblock_size=HEADER_BYTES, **FILE_SPACE)
 
 
 @contextmanager
-def changed_file(path: Path, content: Path) -> Iterator[h5py.File]:
-    """Yield a copy of the trace `content` for changes; after the block it is written to `path` and sealed."""
-    image = BytesIO(content.read_bytes())
+def changed_file(path: Path) -> Iterator[h5py.File]:
+    """Yield a copy of a trace for changes; after the block it replaces the trace."""
     try:
-        with held_back(), h5py.File(image, "r+", libver=VERSIONS) as file:
+        with replacing(path) as part, _written(part, BytesIO(path.read_bytes()), mode="r+") as file:
             yield file
     except (RuntimeError, ValueError, KeyError) as problem:  # damage that HDF5 finds only when it writes
-        raise TraceError(f"{content}: the trace is damaged: {problem}") from problem
-    with image.getbuffer() as whole:
-        path.write_bytes(whole)
-    seal(path)
+        raise TraceError(f"{path}: the trace is damaged: {problem}") from problem
 
 
 def create_trace(
@@ -220,7 +216,7 @@ class TraceWriter:
         if not self.pending:
             return
         started = time.monotonic()
-        with replacing(self.path) as temporary, changed_file(temporary, self.path) as file:
+        with changed_file(self.path) as file:
             for k, (waiting, state) in sorted(self.pending.items()):
                 chain = file["chains"][str(k)]
                 for records in waiting:
@@ -240,7 +236,7 @@ def change_options(path: Path, options: RunOptions, command: str = "") -> None:
     The last rows of a chain can be later than its state if its number of iterations was not a multiple of the rebuild
     interval; they are sampled again, with the same result.
     """
-    with replacing(path) as temporary, changed_file(temporary, path) as file:
+    with changed_file(path) as file:
         config = file["config"].attrs
         config["options"] = options.to_json()
         config["command"] = "\n".join(filter(None, [config["command"], _storable(command)]))
