@@ -10,8 +10,8 @@ from pyclone_pgsm.analyses.reading import (
     Files,
     Reading,
     Tables,
+    by_sample,
     check_tables,
-    patient_of,
     read_counts,
     read_joined,
     sources_of,
@@ -20,6 +20,7 @@ from pyclone_pgsm.analyses.results import check_folder
 from pyclone_pgsm.analyses.run import Progress, plan_tumour
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.inputs.genome import Build, Sex
+from pyclone_pgsm.inputs.sample_sheet import patient_of_files
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
 from pyclone_pgsm.posterior.summarize import check_criterion
 from pyclone_pgsm.priors import Prior
@@ -169,7 +170,8 @@ def _read(
             genotype_prior=model.genotype_prior,
         )
         return reading, files
-    patient = patient_of(tables, segments)  # type: ignore[arg-type]  # the same
+    mutations = by_sample("mutations", tables)  # type: ignore[arg-type]  # the same
+    patient = patient_of_files(mutations, by_sample("segments", segments))
     content, genotype_prior = model.tumour_content, model.genotype_prior
     options = PrepareOptions(**read_with, tumour_content=content, genotype_prior=genotype_prior)
     return read_joined(prepare(patient, options), error_rate), patient.files

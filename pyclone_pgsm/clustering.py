@@ -22,7 +22,6 @@ True
 
 import json
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -148,15 +147,10 @@ class Clustering(Result):
         UsageError
             See :meth:`log_predictive`; or the likelihood gives a row the density 0 in every cluster.
         """
-        points = self._checked(X)
-        return cluster_probabilities(
-            self._predictive.likelihood_at_medians, self._mean_prior, self.labels, points
-        )
-
-    @cached_property
-    def _mean_prior(self) -> Prior:
-        prior = self._predictive.priors[0]
-        return prior.with_values([float(self.hyperparameters[name].mean()) for name in prior.hyperparameters])
+        points, prior = self._checked(X), self._predictive.priors[0]
+        means = [float(self.hyperparameters[name].mean()) for name in prior.hyperparameters]
+        likelihood = self._predictive.likelihood_at_medians
+        return cluster_probabilities(likelihood, prior.with_values(means), self.labels, points)
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
         names = self.summary.column_names

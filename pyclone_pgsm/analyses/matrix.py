@@ -17,7 +17,6 @@ from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.inferred import KEPT, names_to_infer
 from pyclone_pgsm.posterior.matrix import predictive
 from pyclone_pgsm.posterior.mixture import SD, MixtureSummary
-from pyclone_pgsm.posterior.predictive import has_predictive
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.matrix import MatrixData
@@ -70,7 +69,7 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
             result.summary,
             (result.coclustered, result.coclustering),
             result.traces,
-            density if has_predictive(found.likelihood_at_medians) else None,
+            density if hasattr(found.likelihood_at_medians, "log_predictive_new") else None,
         )
 
     def page(self, content: Content) -> Page:
@@ -88,24 +87,17 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
 
     def lines(self, result: Result[MixtureSummary]) -> list[str]:
         """Clusters with the first of their parameters that has one number for each column."""
-        return _summary_lines(result.summary)
-
-
-def _summary_lines(summary: MixtureSummary) -> list[str]:
-    K, D = summary.num_clusters, len(summary.column_names)
-    by_column = [name for name, values in summary.parameters.items() if values.shape == (K, D)]
-    cells: list[list[str]] = [[] for _ in range(K)]
-    names: list[str] = []
-    if by_column:
-        name = by_column[0]
-        names = [f"{name} of {column}" for column in summary.column_names]
-        cells = [[f"{value:.4g}" for value in row] for row in summary.parameters[name].tolist()]
-        if name + SD in summary.parameters:
-            sds = summary.parameters[name + SD].tolist()
-            cells = [
-                [f"{cell} ± {sd:.2g}" for cell, sd in zip(row, sd_row)] for row, sd_row in zip(cells, sds)
-            ]
-    return [
-        f"{count(len(summary.row_names), 'row')} of {count(D, 'column')}: {count(K, 'cluster')}",
-        *cluster_lines(names, summary.cluster_size.tolist(), cells, 12, "columns"),
-    ]
+        summary = result.summary
+        K, D = summary.num_clusters, len(summary.column_names)
+        by_column = [name for name, values in summary.parameters.items() if values.shape == (K, D)]
+        cells: list[list[str]] = [[] for _ in range(K)]
+        names: list[str] = []
+        for name in by_column[:1]:
+            names = [f"{name} of {column}" for column in summary.column_names]
+            cells = [[f"{value:.4g}" for value in row] for row in summary.parameters[name].tolist()]
+            for k, sds in enumerate(summary.parameters.get(name + SD, np.empty(0)).tolist()):
+                cells[k] = [f"{cell} ± {sd:.2g}" for cell, sd in zip(cells[k], sds)]
+        return [
+            f"{count(len(summary.row_names), 'row')} of {count(D, 'column')}: {count(K, 'cluster')}",
+            *cluster_lines(names, summary.cluster_size.tolist(), cells, 12, "columns"),
+        ]

@@ -16,7 +16,6 @@ from pyclone_pgsm.inputs.problems import FileProblems
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one, suspicions
 from pyclone_pgsm.inputs.read_counts.tables import read_sources
-from pyclone_pgsm.inputs.sample_sheet import Patient, patient_of_files
 from pyclone_pgsm.inputs.tumour_content import ContentOption, uncertain
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
 from pyclone_pgsm.ranges import check_kind
@@ -143,15 +142,10 @@ def check_tables(files: Sequence[Path], read_with: Mapping[str, object]) -> None
             raise UsageError(f"`{name}` is for mutations with `segments`, not for tables")
 
 
-def patient_of(mutations: Files, segments: Files) -> Patient:
-    """Return the tumour with these files of mutations and segments; UsageError if anything else is given."""
-    return patient_of_files(_by_sample("mutations", mutations), _by_sample("segments", segments))
-
-
-def _by_sample(what: str, files: Files) -> list[tuple[str | None, Path]]:
-    """Return each file with the sample for which it is given, if any."""
+def by_sample(what: str, files: Files) -> list[tuple[str | None, Path]]:
+    """Return each file with the sample for which it is given, if any; UsageError if anything else is given."""
     if isinstance(files, Mapping):
-        return [(str(sample), path) for sample, own in files.items() for _, path in _by_sample(what, own)]
+        return [(str(sample), path) for sample, own in files.items() for _, path in by_sample(what, own)]
     each = [files] if isinstance(files, Path | str) or not isinstance(files, Sequence) else files
     for file in each:
         if not isinstance(file, Path | str):

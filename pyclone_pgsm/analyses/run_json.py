@@ -85,13 +85,6 @@ def _convergence(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _starts(trace: Trace) -> list[str]:
-    """Return how each chain started."""
-    T, start = len(trace.data.names), trace.options.settings.start
-    most = trace.options.first_prior.max_blocks(T)
-    return [start_of(k, start, T, most) for k in range(len(trace.chains))]
-
-
 def _moves(trace: Trace, rows: list[NDArray[np.int64]]) -> dict[str, dict[str, int]]:
     """Return the counts of each move, summed over the saved iterations of all chains."""
     counts = sum(chain.moves[kept].sum(axis=0) for chain, kept in zip(trace.chains, rows))
@@ -112,7 +105,7 @@ def run_report(
     `command` are the commands that made the result, one a line, `timings` the seconds that its steps took. `memory` is
     that of the run; None: estimated with one thread for each processor.
     """
-    options = trace.options
+    options, T = trace.options, len(trace.data.names)
     analysis = ANALYSES[trace.data.kind]
     rows = kept_rows(trace, result.burn_in)
     memory = memory or estimate(trace.data, options.settings, effective_threads(None, len(trace.chains)))
@@ -133,7 +126,10 @@ def run_report(
         "stopped": options.stopped,
         "converged": result.convergence.converged,
         "convergence": _convergence(result.convergence),
-        "starts": _starts(trace),
+        "starts": [
+            start_of(k, options.settings.start, T, options.first_prior.max_blocks(T))
+            for k in range(len(trace.chains))
+        ],
         "diagnostics": {
             diagnostic.name: _diagnostic(diagnostic, options.hyperparameters)
             for diagnostic in result.diagnostics

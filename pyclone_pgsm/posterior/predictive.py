@@ -31,11 +31,6 @@ def fill_log_predictives(likelihood, stats, points, out):  # type: ignore[no-unt
             out[n, b] = likelihood.log_predictive_new(stats[b], points[n])
 
 
-def has_predictive(likelihood: Any) -> bool:
-    """Whether the likelihood can compute the density of a new observation."""
-    return hasattr(likelihood, "log_predictive_new")
-
-
 def block_log_predictives(
     likelihood: Any, labels: NDArray[Any], points: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -45,7 +40,7 @@ def block_log_predictives(
     ``log_predictive_new``.
     """
     kind = type(likelihood)
-    if not has_predictive(likelihood):
+    if not hasattr(likelihood, "log_predictive_new"):
         name = kind.__qualname__.rpartition(".")[2]
         raise UsageError(
             f"predictive densities need a method log_predictive_new, which the likelihood {name} does not have"

@@ -70,16 +70,13 @@ def weigh_chains(
     parts = [f"chain {k} {weights[k]:.2f}" for k in np.flatnonzero(weights)]
     dropped = [str(k) for k in np.flatnonzero(weights == 0.0)]
     if dropped:
-        parts.append(f"{'chains' if len(dropped) > 1 else 'chain'} {_listed(dropped)} not used")
+        others = f"chains {', '.join(dropped[:-1])} and" if len(dropped) > 1 else "chain"
+        parts.append(f"{others} {dropped[-1]} not used")
     said = (
         f"the chains stay apart (R-hat of {name} {rhat[name]:.2f}): they are weighted by how well they predict each "
         f"{observation} from the others: {', '.join(parts)}"
     )
     return weights, said
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def stacking_weights(log_p: NDArray[np.float64]) -> NDArray[np.float64]:

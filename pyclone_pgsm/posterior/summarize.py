@@ -195,9 +195,10 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
     rows = weighted_rows(kept, weights)
     if weights_said:
         diagnostics = diagnose(trace, kept, rows)
-    draws = _read_draws(trace, rows)
-    division = summariser.division(draws) if summariser.division else None
     T = len(trace.data.names)
+    thinned = thin(rows, max(20, min(CONSENSUS_DRAWS, LABEL_BYTES // T)))
+    draws = Draws(trace, rows, read_partitions(trace, thinned), outlier_share(trace, thinned))
+    division = summariser.division(draws) if summariser.division else None
     rng = np.random.default_rng(np.random.SeedSequence(trace.options.settings.seed, spawn_key=(1 << 20,)))
 
     used = [chosen if weight > 0.0 else chosen[:0] for chosen, weight in zip(kept, weights)]
@@ -230,12 +231,6 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
         criterion,
         trace.data.left_out,
     )
-
-
-def _read_draws(trace: Trace, rows: list[NDArray[np.int64]]) -> Draws:
-    """Read as many partitions of the rows as a consensus needs and memory allows."""
-    thinned = thin(rows, max(20, min(CONSENSUS_DRAWS, LABEL_BYTES // len(trace.data.names))))
-    return Draws(trace, rows, read_partitions(trace, thinned), outlier_share(trace, thinned))
 
 
 def _most_probable(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -304,7 +304,16 @@ def marginals(likelihood: Any, blocks: Sequence[Sequence[int]]) -> list[float]:
 
 
 def check_compiled(it: Examination) -> None:
-    compare_answers(it)
+    for block in it.blocks:
+        others = it.outside(block)
+        for added, one_by_one, removed in (
+            (block, len(block), []),
+            (block, 0, []),
+            ((*block, *others), 0, others),
+        ):
+            pure = it.ask(added, one_by_one, removed)
+            machine = it.ask(added, one_by_one, removed, compiled=True)
+            it.must_answer_alike(block, "compiled", machine, "as plain Python", pure)
     for labels, slots, i in several_blocks(it):
         wheres = [f"observation {i}"] * len(slots)
         cuts = np.full(len(slots), -np.inf)
@@ -312,20 +321,6 @@ def check_compiled(it: Examination) -> None:
     for block in it.blocks if hasattr(it.likelihood, "log_predictive_new") else ():
         wheres = [f"observation {i}, block {show(block)}" for i in range(it.T)]
         compare_values(it, "log_predictive_new", wheres, predictives_new, np.array(block), it.observations)
-
-
-def compare_answers(it: Examination) -> None:
-    for block in it.blocks:
-        others = it.outside(block)
-        everything = (*block, *others)
-        for added, one_by_one, removed in (
-            (block, len(block), []),
-            (block, 0, []),
-            (everything, 0, others),
-        ):
-            pure = it.ask(added, one_by_one, removed)
-            machine = it.ask(added, one_by_one, removed, compiled=True)
-            it.must_answer_alike(block, "compiled", machine, "as plain Python", pure)
 
 
 def compare_values(

@@ -124,7 +124,9 @@ class TumourData:
         names = [each.name for each in fields(TumourOptions)]
         check_keys("model", values, ("likelihood", *names), [name for name in names if name not in OPTIONAL])
         contents = values.get("tumour_content", {})
-        if not (isinstance(contents, dict) and all(map(_is_pair, contents.values()))):
+        if not isinstance(contents, dict) or not all(
+            isinstance(pair, list) and len(pair) == 2 for pair in contents.values()
+        ):
             expected = "an object of a mean and a standard deviation for each sample"
             raise Fault("model.tumour_content", f"{shown(contents)}; expected {expected}")
         try:
@@ -142,10 +144,6 @@ class TumourData:
         lines = read_texts(group, "left_out")
         left_out = [_left_out(place, text) for place, text in enumerate(lines)]
         return cls(observations, left_out, options, read_texts(group, "warnings"))
-
-
-def _is_pair(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2
 
 
 def _read_observations(group: h5py.Group, grid_size: int) -> Observations:
