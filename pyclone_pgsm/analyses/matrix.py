@@ -45,13 +45,11 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
         return Footprint(T * D * 8 * 3, 8 * 6 * T, 2 + 2 * D, D)
 
     def named_options(self, options: Options) -> str:
-        """The likelihood and its parameters."""
         model = options.to_dict()
         given = [f"`parameters` {name}={reprlib.repr(value)}" for name, value in model["parameters"].items()]
         return " ".join([f"`likelihood` {model['likelihood']!r}", *given])
 
     def tables(self, trace: Trace, summary: MixtureSummary) -> dict[str, pd.DataFrame]:
-        """Rows and clusters."""
         return {"assignments.tsv": assignment_table(summary), "clusters.tsv": mixture_table(summary)}
 
     def pictures(self, trace: Trace, result: Result[MixtureSummary]) -> dict[str, Callable[[], Figure]]:
@@ -78,7 +76,6 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
         return mixture_page(content)
 
     def counts(self, trace: Trace, summary: MixtureSummary) -> dict[str, int]:
-        """Numbers of rows, columns and clusters."""
         return {
             "rows": len(trace.data.names),
             "columns": trace.data.num_columns,

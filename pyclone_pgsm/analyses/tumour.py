@@ -65,13 +65,11 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
         return Footprint(observations.num_mutations * D * OBSERVATION, tables, stat_size, 0)
 
     def named_options(self, options: Options) -> str:
-        """The options of the model that are set."""
         model = options.to_dict()
         names = ["genotype_prior", "density", "precision", "outlier_prob"]
         return " ".join(f"`{name}` {model[name]}" for name in names if model.get(name) is not None)
 
     def tables(self, trace: Trace, summary: Summary) -> dict[str, pd.DataFrame]:
-        """Mutations, clusters, and what was left out."""
         return {
             "mutations.tsv": mutation_table(summary, trace.observations.annotations),
             "clusters.tsv": cluster_table(summary),
@@ -90,7 +88,6 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
         return tumour_page(content)
 
     def counts(self, trace: Trace, summary: Summary) -> dict[str, int]:
-        """Numbers of samples, mutations, things left out, clusters, and outliers if the model has them."""
         return {
             "samples": trace.data.num_columns,
             "mutations": len(trace.data.names),
@@ -100,7 +97,6 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
         }
 
     def choices(self, summary: Summary) -> dict[str, Any]:
-        """Thresholds of presence and clonality."""
         return summary.thresholds._asdict()
 
     def lines(self, result: Result[Summary]) -> list[str]:

@@ -42,9 +42,9 @@ returns the new partition and the counts."""
 
 
 def _repeated(
-    move: Callable[[Any, PartitionPrior, Partition, np.random.Generator], tuple[Partition, bool]], times: int
+    move: Callable[[Any, PartitionPrior, Partition, np.random.Generator], tuple[Partition, int]], times: int
 ) -> Step:
-    """Make a step of a move that returns the partition and whether it has changed."""
+    """Make a step of a move that returns the partition and a number, 0 if the partition has not changed."""
 
     def step(
         likelihood: Any, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
@@ -52,9 +52,9 @@ def _repeated(
         num_changed = num_split = num_merged = 0
         for _ in range(times):
             blocks_before = int(partition.counter[0])
-            partition, is_changed = move(likelihood, prior, partition, rng)
+            partition, changes = move(likelihood, prior, partition, rng)
             blocks_after = int(partition.counter[0])
-            num_changed += is_changed
+            num_changed += changes > 0
             num_split += blocks_after > blocks_before
             num_merged += blocks_after < blocks_before
         return partition, MoveInfo(times, num_changed, num_split, num_merged)
@@ -65,14 +65,10 @@ def _repeated(
 def gibbs(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
     """Make the step of Gibbs sweeps over all observations."""
     sweep = compiled_for(gibbs_sweep, type(likelihood))
-
-    def move(
-        likelihood: Any, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
-    ) -> tuple[Partition, bool]:
-        partition, num_moved = sweep(likelihood, prior, partition, model.order, rng)
-        return partition, num_moved > 0
-
-    return _repeated(move, settings.sweeps)
+    return _repeated(
+        lambda likelihood, prior, partition, rng: sweep(likelihood, prior, partition, model.order, rng),
+        settings.sweeps,
+    )
 
 
 def particle_gibbs(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
@@ -99,8 +95,7 @@ def sequential_split_merge(
 
 def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
     """Make the step of SAMS with anchors in close blocks."""
-    likelihood_class = type(likelihood)
-    moves = compiled_for(close_sams, likelihood_class)
+    moves = compiled_for(close_sams, type(likelihood))
     times = settings.close_moves or 0
 
     def step(
@@ -115,13 +110,10 @@ def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposa
 def exchange_members(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
     """Make the step of exchanges of members between two blocks, as many as moves of close blocks."""
     times = settings.close_moves or 0
-
-    def step(
-        likelihood: Any, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
-    ) -> tuple[Partition, MoveInfo]:
-        return partition, MoveInfo(times, model.exchange(likelihood, prior, partition, times, rng), 0, 0)
-
-    return step
+    return lambda likelihood, prior, partition, rng: (
+        partition,
+        MoveInfo(times, model.exchange(likelihood, prior, partition, times, rng), 0, 0),
+    )
 
 
 def restricted_gibbs_split_merge(
@@ -139,8 +131,7 @@ def _with_anchors(
     proposal: AnchorProposal,
 ) -> Step:
     """Make the step of a kernel whose arguments end with anchors, `parameters` and the generator."""
-    likelihood_class = type(likelihood)
-    compiled = compiled_for(kernel, likelihood_class)
+    compiled = compiled_for(kernel, type(likelihood))
 
     def move(
         likelihood: Any, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
