@@ -201,7 +201,7 @@ def _continued(trace: Trace, options: RunOptions, threads: int) -> Plan:
     started = time.perf_counter()
     memory = estimate(trace.data, options.settings, threads)
     check_memory(memory)
-    states, model = trace.states(), trace.model()
+    states, model = trace.states(), trace.model
     trace.check_visits(states, model)
     return Plan(trace.data, options, model, states, threads, memory, started)
 

@@ -27,7 +27,7 @@ def summarise_matrix(
 ) -> tuple[MixtureSummary, list[str]]:
     """Summarise the draws (see :class:`~pyclone_pgsm.posterior.summarize.Summariser`)."""
     trace = draws.trace
-    model = trace.model()
+    model = trace.model
     labels = renumbered(labels)
     rows = thin(draws.rows, min(PARAMETER_DRAWS, len(draws.partitions)))
     likelihoods = map(model.likelihood, gather_values(trace, rows, trace.options.hyperparameters))
@@ -83,7 +83,7 @@ def predictive(
     thinned = draw_rows(trace, burn_in, most, weights)
     prior = trace.options.first_prior
     return Predictive(
-        trace.model(),
+        trace.model,
         gather_values(trace, thinned, trace.options.hyperparameters),
         [prior.with_values(values) for values in gather_values(trace, thinned, prior.hyperparameters)],
         read_partitions(trace, thinned),

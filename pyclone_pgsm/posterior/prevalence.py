@@ -142,7 +142,7 @@ def read_blocks(trace: Trace, rows: list[NDArray[np.int64]]) -> tuple[NDArray[An
 
     They are in the order of the hyperparameters, so that the tables of each precision are computed only once.
     """
-    model: Any = trace.model()
+    model: Any = trace.model
     values = gather_values(trace, rows, trace.options.hyperparameters)
     order = sorted(range(len(values)), key=lambda m: values[m])
     partitions = read_partitions(trace, rows)[order]

@@ -105,7 +105,7 @@ def log_left_out_densities(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArr
     T = len(trace.data.names)
     affordable = CELLS // (len(rows) * T * trace.data.num_columns)
     rows = [thin([chosen], max(FEWEST_DRAWS, min(DRAWS, affordable)))[0] for chosen in rows]
-    model, prior = trace.model(), trace.options.first_prior
+    model, prior = trace.model, trace.options.first_prior
     draws = [
         Draw(chain, values, prior.with_values(prior_values), labels, outliers)
         for chain, values, prior_values, labels, outliers in zip(

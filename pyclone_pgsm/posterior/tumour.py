@@ -30,7 +30,7 @@ def summarise_tumour(
     options, observations = data.options, data.observations
     grid_size = options.grid_size
     names = trace.options.hyperparameters
-    model: Any = trace.model()
+    model: Any = trace.model
 
     rows = thin(draws.rows, min(PREVALENCE_DRAWS, len(draws.partitions)))
     partitions, blocks = read_blocks(trace, rows)

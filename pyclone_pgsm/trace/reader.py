@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,7 +63,7 @@ class ChainTrace:
         return int(self.iteration[-1]) if len(self.iteration) else 0
 
 
-class Trace:
+class Trace(AbstractContextManager["Trace"]):
     """A trace opened for reading. Use it as a context manager.
 
     Opening checks everything except the labels, outliers and watched prevalences of the saved iterations, and the
@@ -102,7 +103,6 @@ class Trace:
             with self._damage_told():
                 self._read()
                 self._likelihood = self._trusted_likelihood(likelihood)
-                self._model: Model | None = None
         except (TraceError, MemoryError):
             self.close()
             raise
@@ -218,10 +218,9 @@ class Trace:
             )
         return self._likelihood
 
+    @cached_property
     def model(self) -> Model:
-        """Return the model of the data, made at the first call; TraceError if that is impossible or not allowed."""
-        if self._model is not None:
-            return self._model
+        """The model of the data; TraceError if it is impossible to make, or not allowed."""
         likelihood = self.check_likelihood()
         try:
             model = self.data.make_model(likelihood)
@@ -233,7 +232,6 @@ class Trace:
         if model.hyperparameters != self.options.hyperparameters:
             listed = ", ".join(map(shown, model.hyperparameters)) or "none"
             raise self._damage(f"config.options.hyperparameters: are not those of the model, {listed}")
-        self._model = model
         return model
 
     @property
@@ -366,9 +364,6 @@ class Trace:
 
     def close(self) -> None:
         self._file.close()
-
-    def __enter__(self) -> Trace:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -119,12 +119,12 @@ def test_a_tumours_trace_has_no_other_likelihood(tmp_path):
 def test_code_that_the_command_names_is_run_wherever_it_lies_now(trace, plugin, tmp_path):
     moved = Path(shutil.move(plugin, tmp_path / "moved.py"))
     with Trace(trace, f"{moved}:PoissonGamma") as opened:
-        model = opened.model()
+        model = opened.model
     assert isinstance(model, FixedModel)
     assert type(model.likelihood(())).__qualname__ == "PoissonGamma"
     assert (tmp_path / "was run").exists()
     with Trace(trace) as opened, pytest.raises(TraceError, match="the code of a file"):
-        opened.model()
+        _ = opened.model
 
 
 def test_resume_and_summarize_with_the_code(trace, plugin, tmp_path):

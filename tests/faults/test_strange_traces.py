@@ -388,7 +388,7 @@ def test_what_is_written_is_read(prior, proposal, tmp_path):
     with Trace(path) as trace:
         trace.check()
         assert len(trace.chains[0].iteration) == ROWS
-        assert trace.model().hyperparameters == trace.options.hyperparameters
+        assert trace.model.hyperparameters == trace.options.hyperparameters
         stored = json.loads(json.dumps(json.loads(trace.options.to_json())))
         assert RunOptions.from_json(json.dumps(stored)) == trace.options
 

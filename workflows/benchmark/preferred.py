@@ -39,7 +39,7 @@ def compared(trace: Trace, true: NDArray[np.int64]) -> dict[str, float]:
     prior = first.with_values([float(np.median(gather(trace, rows, name))) for name in first.hyperparameters])
     T = len(true)
     tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
-    likelihood = trace.model().likelihood(middle)
+    likelihood = trace.model.likelihood(middle)
     build = compiled_for(build_partition, type(likelihood))
 
     def log_joint(labels: NDArray[np.int64]) -> float:
