@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
@@ -352,13 +353,11 @@ def cluster_prevalences(
         cluster, block = np.nonzero(shares)
         found.append((cluster, first + block, shares[cluster, block]))
     cluster, block, share = (np.concatenate(arrays) for arrays in zip(*found))
-    order = np.argsort(cluster, kind="stable")
-    number = np.bincount(cluster, minlength=int(labels.max()) + 1)
-    place = np.arange(len(cluster)) - np.repeat(np.cumsum(number) - number, number)
-    rows = np.zeros((len(number), int(number.max(initial=0))), np.int64)
+    place = pd.Series(cluster).groupby(cluster).cumcount().to_numpy()
+    rows = np.zeros((int(labels.max()) + 1, place.max(initial=-1) + 1), np.int64)
     weights = np.zeros(rows.shape)
-    rows[cluster[order], place] = block[order]
-    weights[cluster[order], place] = share[order]
+    rows[cluster, place] = block
+    weights[cluster, place] = share
     density = np.empty((len(rows), blocks.low.shape[1], grid_size))
     found = _mixtures(rows, weights, *windows, grid_size, *thresholds, density)
     return _as_moments(found), density
