@@ -24,20 +24,6 @@ from numpy.typing import NDArray
 from pyclone_pgsm.labels import canonical
 
 
-def expected_loss(draws: NDArray[np.integer], labels: NDArray[np.int64], criterion: str) -> float:
-    """Return the posterior expected loss of the partition `labels` (N,), clusters 0, 1, .., given `draws` (M, N).
-
-    The `criterion` is "vi", "binder" or "mpear". For "vi" the loss is exact, not its lower bound. For "mpear" it is
-    minus the index of the posterior co-clustering probabilities, not of the mean index of the draws, and -1 where this
-    is 0/0 (all draws and the partition have one cluster, or all have only singletons).
-    """
-    value = values_of(criterion, len(labels))
-    blocks, each = number_blocks(draws)[0], np.ones_like(labels)
-    overlap = total_value(shared_blocks(blocks, labels), each, value) / len(draws)
-    block = total_value(blocks, each, value) / len(draws)
-    return loss_of(criterion, overlap, total_value(labels, each, value), block, len(labels))
-
-
 def even(number: int, keep: int) -> NDArray[np.int64] | slice:
     """Select at most `keep` of `number` positions, evenly spaced."""
     if number <= keep:
@@ -74,7 +60,12 @@ def values_of(criterion: str, num_items: int) -> NDArray[np.float64]:
 
 
 def loss_of(criterion: str, overlap: float, cluster: float, block: float, num_items: int) -> float:
-    """Return the expected loss from A (`overlap`), B (`cluster`) and C (`block`)."""
+    """Return the expected loss from A (`overlap`), B (`cluster`) and C (`block`).
+
+    For "vi" it is exact, not its lower bound. For "mpear" it is minus the index of the posterior co-clustering
+    probabilities, not of the mean index of the draws, and -1 where this is 0/0 (all draws and the partition have one
+    cluster, or all have only singletons).
+    """
     if criterion != "mpear":
         distance = max(cluster + block - 2.0 * overlap, 0.0)
         return distance / num_items if criterion == "vi" else distance

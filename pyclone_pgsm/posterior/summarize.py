@@ -15,7 +15,6 @@ from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.posterior.consensus import CRITERIA, coclustering, consensus
 from pyclone_pgsm.posterior.convergence import Diagnostic, diagnose, verdict_line, verdict_of
 from pyclone_pgsm.posterior.division import Division, read_division
-from pyclone_pgsm.posterior.expected_loss import expected_loss
 from pyclone_pgsm.posterior.matching import join_singletons
 from pyclone_pgsm.posterior.matrix import summarise_matrix
 from pyclone_pgsm.posterior.rows import (
@@ -34,6 +33,7 @@ from pyclone_pgsm.posterior.tumour import summarise_tumour
 from pyclone_pgsm.ranges import check_choice
 from pyclone_pgsm.sampling.convergence import Verdict
 from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS
+from pyclone_pgsm.scoring.metrics import adjusted_rand
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.base_measure import is_weight
 
@@ -282,8 +282,7 @@ def _disagreement(
     placed = by_mpear >= 0
     if not placed.any():
         return []
-    # with a single draw, the loss is minus the adjusted Rand index
-    index = -expected_loss(by_mpear[None, placed], by_vi[placed], "mpear")
+    index = adjusted_rand(by_mpear[placed], by_vi[placed])
     if index >= SIMILAR:
         return []
     numbers = [len(np.unique(labels[placed])) for labels in (by_mpear, by_vi)]

@@ -14,7 +14,22 @@ from pyclone_pgsm.posterior import consensus as module
 from pyclone_pgsm.posterior import consensus_search as search_module
 from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
 from pyclone_pgsm.posterior.consensus_search import Effort
-from pyclone_pgsm.posterior.expected_loss import even, expected_loss
+from pyclone_pgsm.posterior.expected_loss import (
+    even,
+    loss_of,
+    number_blocks,
+    shared_blocks,
+    total_value,
+    values_of,
+)
+
+
+def expected_loss(draws: NDArray, labels: NDArray, criterion: str) -> float:
+    value = values_of(criterion, len(labels))
+    blocks, each = number_blocks(draws)[0], np.ones_like(labels)
+    overlap = total_value(shared_blocks(blocks, labels), each, value) / len(draws)
+    block = total_value(blocks, each, value) / len(draws)
+    return loss_of(criterion, overlap, total_value(labels, each, value), block, len(labels))
 
 
 def expected_vi(draws: NDArray, labels: NDArray) -> float:
