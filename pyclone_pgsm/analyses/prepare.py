@@ -57,12 +57,6 @@ class PrepareOptions:
             if value is not None and value not in known:
                 raise UsageError(f"`{name}` {value!r}: must be {' or '.join(known)}")
 
-    @property
-    def tumour_samples(self) -> tuple[str, ...]:
-        """Names of tumour samples in the files."""
-        given = self.tumour_sample or ()
-        return (given,) if isinstance(given, str) else tuple(given)
-
 
 @dataclass(frozen=True)
 class Prepared:
@@ -102,8 +96,10 @@ class Prepared:
 
 def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
     """Read and join the mutations and segments of one tumour; errors list all problems of the files."""
+    given = options.tumour_sample or ()
+    tumour_samples = (given,) if isinstance(given, str) else tuple(given)
     variants = read_variants(
-        patient.mutations, tumour_samples=options.tumour_samples, all_filters=options.all_filters
+        patient.mutations, tumour_samples=tumour_samples, all_filters=options.all_filters
     )
     samples = [str(name) for name in variants.table["sample_id"].cat.categories]
     content = _said_content(patient, options, samples)

@@ -86,13 +86,6 @@ def particle_gibbs(model: Model, settings: Settings, likelihood: Any, proposal: 
     return _with_anchors(split_merge, parameters, settings, likelihood, proposal)
 
 
-def sequential_split_merge(
-    model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal
-) -> Step:
-    """Make the step of SAMS."""
-    return _with_anchors(sams, (), settings, likelihood, proposal)
-
-
 def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
     """Make the step of SAMS with anchors in close blocks."""
     moves = compiled_for(close_sams, type(likelihood))
@@ -114,13 +107,6 @@ def exchange_members(model: Model, settings: Settings, likelihood: Any, proposal
         partition,
         MoveInfo(times, model.exchange(likelihood, prior, partition, times, rng), 0, 0),
     )
-
-
-def restricted_gibbs_split_merge(
-    model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal
-) -> Step:
-    """Make the step of split-merge moves with restricted Gibbs scans."""
-    return _with_anchors(restricted_gibbs, (settings.scans,), settings, likelihood, proposal)
 
 
 def _with_anchors(
@@ -149,8 +135,10 @@ MOVES: dict[str, Callable[[Model, Settings, Any, AnchorProposal], Step]] = {
     "pgsm": particle_gibbs,
     "close": close_split_merge,
     "exchange": exchange_members,
-    "sams": sequential_split_merge,
-    "restricted-gibbs": restricted_gibbs_split_merge,
+    "sams": lambda _, *chain: _with_anchors(sams, (), *chain),
+    "restricted-gibbs": lambda _, settings, *others: _with_anchors(
+        restricted_gibbs, (settings.scans,), settings, *others
+    ),
 }
 """Functions that make the step of each move: those of :data:`~pyclone_pgsm.sampling.settings.SAMPLERS`,
 ``close`` and ``exchange``.
