@@ -163,13 +163,7 @@ def _read(
         sources = sources_of(tables)
         files = [table for _, table in sources if isinstance(table, Path)]
         check_tables(files, read_with)
-        reading = read_counts(
-            sources,
-            tumour_content=model.tumour_content,
-            error_rate=error_rate,
-            genotype_prior=model.genotype_prior,
-        )
-        return reading, files
+        return read_counts(sources, model.tumour_content, error_rate, model.genotype_prior), files
     mutations = by_sample("mutations", tables)  # type: ignore[arg-type]  # the same
     patient = patient_of_files(mutations, by_sample("segments", segments))
     content, genotype_prior = model.tumour_content, model.genotype_prior

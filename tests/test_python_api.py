@@ -116,7 +116,7 @@ def test_types_of_columns_of_data_frames() -> None:
             "gene": ["TP53", None],
         }
     )
-    observations = read_counts(sources_of(frame)).observations
+    observations = read_counts(sources_of(frame), None, None, "major").observations
     assert (observations.mutation_ids, observations.sample_ids) == (["1", "2"], ["S"])
     assert observations.alt_counts.ravel().tolist() == [1, 2]
     assert observations.tumour_content.ravel().tolist() == [0.8, 0.8]

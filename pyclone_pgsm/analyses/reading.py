@@ -89,11 +89,7 @@ def _with_sample(sample: str, table: object) -> pd.DataFrame:
 
 
 def read_counts(
-    sources: Sequence[Source],
-    *,
-    tumour_content: ContentOption = None,
-    error_rate: float | None = None,
-    genotype_prior: str = "major",
+    sources: Sequence[Source], tumour_content: ContentOption, error_rate: float | None, genotype_prior: str
 ) -> Reading:
     """Read one tumour from tables of read counts; options are those of `read_tables` of `inputs.read_counts.tables`."""
     observations, left_out = read_sources(sources, tumour_content, error_rate, genotype_prior)

@@ -229,12 +229,8 @@ def read(tumour: Tumour, given: Mapping[str, Any]) -> Reading:
 
     if tumour.patient is not None:
         return read_joined(join(tumour, tumour.patient, given), given["error_rate"])
-    return read_counts(
-        sources_of(tumour.tables),
-        tumour_content=tumour.content,
-        error_rate=given["error_rate"],
-        genotype_prior=given["genotype_prior"],
-    )
+    sources = sources_of(tumour.tables)
+    return read_counts(sources, tumour.content, given["error_rate"], given["genotype_prior"])
 
 
 def join(tumour: Tumour, patient: Patient, given: Mapping[str, Any]) -> Prepared:
