@@ -22,18 +22,10 @@ from pyclone_pgsm.posterior.rows import build_blocks
 class MixtureSummary:
     """Consensus clusters of T rows with D columns, K clusters.
 
-    Attributes
-    ----------
-    row_names, column_names : list of str
-        Length T and D.
-    labels : (T,) int64
-        Consensus cluster 0..K-1 of each row, numbered from the largest down.
-    assignment_prob : (T,) float64
-        Mean posterior probability that the row shares a block with the other members of its cluster.
-    cluster_size : (K,) int64
-    parameters : dict of str to (K, ..) float64
-        Posterior means of the clusters' parameters, and their posterior standard deviations (``.._sd``), by the names
-        that the likelihood's ``cluster_parameters`` gives them; empty if it has no such method.
+    `labels` (T,) are clusters 0..K-1, numbered from the largest down, and `assignment_prob` (T,) the mean posterior
+    probability that a row shares a block with the other members of its cluster. `parameters` (K, ..) are the posterior
+    means of the clusters' parameters, and their posterior standard deviations (``.._sd``), by the names that the
+    likelihood's ``cluster_parameters`` gives them; empty if it has no such method.
     """
 
     kind: ClassVar[str] = "matrix"

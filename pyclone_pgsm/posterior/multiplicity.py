@@ -95,13 +95,8 @@ def _find(
 class Multiplicities:
     """The most probable number of mutant copies of T mutations in D samples, and its probability.
 
-    Attributes
-    ----------
-    number : (T, D) int64
-        Most probable number of mutant copies in the cells that carry the mutation (in most of them, if they have two
-        copy-number states); 0 where there are no data.
-    probability : (T, D) float64
-        Its probability; NaN where there are no data.
+    `number` (T, D) is that in the cells that carry the mutation (in most of them, if they have two copy-number states);
+    0 where there are no data. Its `probability` (T, D) is then NaN.
     """
 
     def __init__(self, parts: Sequence[tuple[LocusTable, float]], genotype_prior: str) -> None:

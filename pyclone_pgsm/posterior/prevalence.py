@@ -48,15 +48,8 @@ class Moments(NamedTuple):
     concentrated there; an equal-tailed one could never contain the prevalence of a clonal or an absent mutation. If the
     posterior has several peaks, the shortest interval may not contain the mean; it is then extended to the mean.
 
-    Attributes
-    ----------
-    mean, std, lower, upper : float64
-        Mean, standard deviation and ends of the 95 % interval.
-    prob_present, prob_clonal : float64
-        Probabilities that the prevalence is above the :class:`Thresholds`.
-    peaks : int64
-        Number of pieces of the 95 % highest density region, not counting those with less than 5 %: 1 for a posterior
-        with one peak.
+    `prob_present` and `prob_clonal` are the probabilities that the prevalence is above the :class:`Thresholds`, and
+    `peaks` the number of pieces of the 95 % highest density region, not counting those with less than 5 %.
     """
 
     mean: NDArray[np.float64]

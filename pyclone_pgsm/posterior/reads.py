@@ -28,14 +28,9 @@ NEGLIGIBLE_REST = 1e-9  # negligible rest of a tail, relative to the sum so far
 
 
 class ReadsGivenClusters(NamedTuple):
-    """Fit of the reads of T mutations in D samples; NaN where there are no data or no cluster.
+    """Tail probability, 0 to 1, and expected number of the variant reads of T mutations in D samples, (T, D) each.
 
-    Attributes
-    ----------
-    fit : (T, D) float64
-        Tail probability of the variant reads, 0 to 1.
-    expected_reads : (T, D) float64
-        Expected number of variant reads.
+    NaN where there are no data or no cluster.
     """
 
     fit: NDArray[np.float64]

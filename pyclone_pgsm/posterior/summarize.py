@@ -74,26 +74,9 @@ S_co = TypeVar("S_co", covariant=True)
 class Result(Generic[S_co]):
     """Content of the tables, the pictures and the terminal output.
 
-    Attributes
-    ----------
-    summary : Summary or MixtureSummary
-        For a tumour, or for any other data.
-    diagnostics : list of Diagnostic
-    coclustered : (n,) int64
-        Mutations or rows in the co-clustering picture.
-    coclustering : (n, n) float64
-    warnings : list of str
-        What the user should know before trusting the result.
-    chain_weights : (chains,) float64
-        Share of each chain in the result (see :mod:`pyclone_pgsm.posterior.stacking`).
-    convergence : Verdict
-        Whether the chains have converged, and the quantities that decide it.
-    traces : Traces
-        Traced quantities of all saved iterations.
-    criterion : str
-        Criterion of the consensus partition.
-    left_out : sequence of LeftOut
-        What of the input was left out or changed.
+    `coclustering` (n, n) is of the mutations or rows `coclustered` (n,) in the picture. `warnings` are what the user
+    should know before trusting the result, and `chain_weights` (chains,) the share of each chain in it (see
+    :mod:`pyclone_pgsm.posterior.stacking`). `criterion` is that of the consensus partition.
     """
 
     summary: S_co

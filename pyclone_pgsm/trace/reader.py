@@ -37,16 +37,10 @@ D = TypeVar("D", TumourData, MatrixData)
 
 @dataclass(frozen=True)
 class ChainTrace:
-    """Saved iterations of one chain: n rows.
+    """Saved iterations of one chain, n rows, (n,) each.
 
-    Attributes
-    ----------
-    iteration, num_clusters : (n,) int64
-    concentration, log_joint, seconds : (n,) float64
-    hyperparameters : dict of str to (n,) float64
-        Values of :attr:`RunOptions.traced`.
-    moves : (n, M, 4) int32
-        :data:`~pyclone_pgsm.sampling.moves.COUNTS` of each of the M :attr:`RunOptions.moves` in the iteration.
+    `hyperparameters` are the values of :attr:`RunOptions.traced`, and `moves` (n, M, 4) the
+    :data:`~pyclone_pgsm.sampling.moves.COUNTS` of each of the M :attr:`RunOptions.moves` in the iteration.
     """
 
     iteration: NDArray[np.int64]
