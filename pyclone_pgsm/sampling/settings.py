@@ -263,10 +263,7 @@ class Settings:
         than 5,000 observations. Any other sampler makes 4, none of them with anchors in close blocks.
         Updates of hyperparameters: in each iteration, or in every third for more than 1,000 observations.
 
-        Raises
-        ------
-        UsageError
-            The burn-in leaves no iteration, or an option has no effect with the sampler.
+        UsageError if the burn-in leaves no iteration, or an option has no effect with the sampler.
         """
         if any(getattr(self, name) is None for name in AUTOMATIC):  # otherwise they were resolved before
             self.check_effects()

@@ -88,12 +88,7 @@ def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
     Clusters are compared on the mutations in both tables; prevalences and intervals on the pairs of a mutation and a
     sample in both. ``mutations_lost`` counts mutations in the truth that are missing from the result. ``dream_1c`` is
     the mean over samples, with the mean prevalence of its mutations for each true and found cluster. Outliers (-1) are
-    compared like a cluster, but not counted as one.
-
-    Raises
-    ------
-    UsageError
-        The tables have no mutation in common.
+    compared like a cluster, but not counted as one. UsageError if the tables have no mutation in common.
     """
     true_cluster = truth.groupby("mutation_id")["cluster"].first()
     found_cluster = found.groupby("mutation_id")["cluster_id"].first()

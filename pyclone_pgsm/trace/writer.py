@@ -83,8 +83,7 @@ def create_trace(
             data.write(file.create_group("data"))
             chains = file.create_group("chains")
             for k, state in enumerate(states):
-                create_chain(chains, str(k), data, options, options.settings.seed)
-                write_state(chains[str(k)], state)
+                write_state(create_chain(chains, str(k), data, options, options.settings.seed), state)
         try:
             with Trace(temporary) as written:
                 written.check()
