@@ -15,7 +15,7 @@ from pyclone_pgsm.plots.heatmaps import cluster_means
 from pyclone_pgsm.plots.normal import Density, cluster_points, density_map
 from pyclone_pgsm.plots.traces import chain_traces
 from pyclone_pgsm.posterior.mixture import MixtureSummary
-from pyclone_pgsm.posterior.traces import Traces
+from pyclone_pgsm.posterior.rows import Traces
 
 MAX_ROWS = 60
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.plots import appearance, style
-from pyclone_pgsm.posterior.traces import ALWAYS, LOGARITHMIC, Traces
+from pyclone_pgsm.posterior.rows import ALWAYS, LOGARITHMIC, Traces
 from pyclone_pgsm.sampling.diagnostics import split_rhat
 from pyclone_pgsm.tumour.base_measure import is_weight
 

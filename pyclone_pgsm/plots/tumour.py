@@ -12,8 +12,8 @@ from pyclone_pgsm.plots.densities import cluster_densities
 from pyclone_pgsm.plots.prevalences import cluster_prevalences
 from pyclone_pgsm.plots.scatter import prevalence_scatter, vaf_scatter
 from pyclone_pgsm.plots.traces import chain_traces
+from pyclone_pgsm.posterior.rows import Traces
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.posterior.traces import Traces
 
 
 def tumour_pictures(

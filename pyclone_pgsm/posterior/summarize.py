@@ -19,16 +19,17 @@ from pyclone_pgsm.posterior.matching import join_singletons
 from pyclone_pgsm.posterior.matrix import summarise_matrix
 from pyclone_pgsm.posterior.rows import (
     Draws,
+    Traces,
     gather,
     kept_rows,
     outlier_share,
     read_partitions,
     thin,
+    traces_of,
     weighted_rows,
 )
 from pyclone_pgsm.posterior.stacking import weigh_chains
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, SURE, Thresholds, checked_thresholds
-from pyclone_pgsm.posterior.traces import Traces, traces_of
 from pyclone_pgsm.posterior.tumour import summarise_tumour
 from pyclone_pgsm.ranges import check_choice
 from pyclone_pgsm.sampling.convergence import Verdict

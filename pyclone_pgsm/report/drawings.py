@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from pyclone_pgsm.plots import appearance
-from pyclone_pgsm.posterior.traces import LOGARITHMIC, Traces
+from pyclone_pgsm.posterior.rows import LOGARITHMIC, Traces
 from pyclone_pgsm.report.content import escaped
 from pyclone_pgsm.tumour.base_measure import is_weight
 

@@ -22,7 +22,7 @@ from pyclone_pgsm.plots.mixture import cluster_sizes, mixture_pictures
 from pyclone_pgsm.plots.normal import cluster_points, density_map, principal_directions
 from pyclone_pgsm.plots.style import save, write_pictures
 from pyclone_pgsm.posterior.mixture import MixtureSummary
-from pyclone_pgsm.posterior.traces import Traces
+from pyclone_pgsm.posterior.rows import Traces
 
 pytestmark = pytest.mark.filterwarnings("error")
 

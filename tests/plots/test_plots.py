@@ -38,9 +38,9 @@ from pyclone_pgsm.plots.scatter import choose_samples, prevalence_scatter, vaf_s
 from pyclone_pgsm.plots.style import cluster_legend, save, short_names, spread, write_pictures
 from pyclone_pgsm.plots.traces import chain_traces
 from pyclone_pgsm.plots.tumour import tumour_pictures
+from pyclone_pgsm.posterior.rows import Traces
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.posterior.traces import Traces
 
 pytestmark = pytest.mark.filterwarnings("error")
 
