@@ -152,15 +152,14 @@ def _destination(path: Path) -> Path:
 def remove_leftovers(folder: Path) -> None:
     """Remove the hidden files of processes that died while writing into a folder."""
     with suppress(OSError):
-        for name in os.listdir(folder):
-            if name.startswith(".") and name.endswith(PART):
-                with suppress(OSError):
-                    descriptor = os.open(folder / name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-                    try:
-                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        os.unlink(folder / name)
-                    finally:
-                        os.close(descriptor)
+        for path in folder.glob(f".*{PART}"):
+            with suppress(OSError):
+                descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(path)
+                finally:
+                    os.close(descriptor)
 
 
 def unfinished(path: Path) -> Path:
