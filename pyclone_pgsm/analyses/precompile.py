@@ -37,17 +37,6 @@ def _four_mutations() -> Any:
     return make_pyclone(index, xi, likelihood, np.zeros(4), np.log(likelihood.mean(axis=1)))
 
 
-def _two_reads() -> Any:
-    """Return observations of four mutations with two reads each."""
-    import numpy as np
-
-    from pyclone_pgsm.inputs.observations import Observations
-
-    one = np.ones((4, 1), np.int64)
-    share = np.full((4, 1), 0.1)
-    return Observations(list("abcd"), ["S"], one, one, one, one, 2 * one, share, share, np.ones((4, 1), bool))
-
-
 def compile_particle_gibbs(likelihood: Any, scheme: str) -> None:
     """Call the kernel of a particle Gibbs move on four observations."""
     import numpy as np
@@ -80,6 +69,7 @@ def compile_summary(is_tumour: bool) -> None:
     """Call the kernels of a summary, for a tumour including those of the prevalences."""
     import numpy as np
 
+    from pyclone_pgsm.inputs.observations import Observations
     from pyclone_pgsm.posterior.consensus import consensus
     from pyclone_pgsm.posterior.multiplicity import Multiplicities
     from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
@@ -91,10 +81,13 @@ def compile_summary(is_tumour: bool) -> None:
     if is_tumour:
         likelihood, grid = _four_mutations(), prevalence_grid(GRID_SIZE)
         blocks = block_posteriors((likelihood, row) for row in draws)
-        copies = Multiplicities([(deduplicate(_two_reads()), 100.0)], "major")
+        one, share = np.ones((4, 1), np.int64), np.full((4, 1), 0.1)
+        reads = Observations(list("abcd"), ["S"], one, one, one, one, 2 * one, share, share, one > 0)
+        parts = [(deduplicate(reads), 100.0)]
+        copies = Multiplicities(parts, "major")
         mutation_prevalences(blocks, draws, GRID_SIZE, use=copies.find)
         _, density = cluster_prevalences(blocks, draws, labels, GRID_SIZE)
-        reads_given_clusters([(deduplicate(_two_reads()), 100.0)], labels, density, grid, "major")
+        reads_given_clusters(parts, labels, density, grid, "major")
     consensus(draws, "mpear", rng=np.random.default_rng(0))
 
 

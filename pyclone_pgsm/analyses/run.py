@@ -81,18 +81,12 @@ def _run(path: Path, plan: Plan, progress: Progress | None) -> RunOptions:
     if interrupted or (settings.until_converged and end is None):
         raise KeyboardInterrupt
     if end is not None:
-        options = _ended(options, end)
+        is_full = end.iterations > settings.lengths[0] - options.rebuild
+        stopped = "converged" if end.converged else "max-iterations" if is_full else "max-time"
+        actual = replace(settings, iterations=end.iterations, burn_in=end.burn_in)
+        options = replace(options, settings=actual, stopped=stopped)
         change_options(path, options)
     return options
-
-
-def _ended(options: RunOptions, end: End) -> RunOptions:
-    """Return the options of a finished run until convergence: its actual length, burn-in and reason for stopping."""
-    most = options.settings.lengths[0]
-    is_full = end.iterations > most - options.rebuild
-    stopped = "converged" if end.converged else "max-iterations" if is_full else "max-time"
-    settings = replace(options.settings, iterations=end.iterations, burn_in=end.burn_in)
-    return replace(options, settings=settings, stopped=stopped)
 
 
 def start(plan: Plan, out: Path, *, command: str = "", progress: Progress | None = None) -> None:
