@@ -79,7 +79,16 @@ class MatrixData:
     @classmethod
     def read_options(cls, values: dict[str, Any]) -> MatrixOptions:
         """Return the options of the likelihood, from JSON."""
-        _check_options(values)
+        check_keys("model", values, ("likelihood", "parameters", "source", "standardised"), ("parameters",))
+        name, parameters = values["likelihood"], values["parameters"]
+        if not name or has_control(name):
+            raise Fault("model.likelihood", f"{shown(name)} names no likelihood")
+        if not isinstance(parameters, dict):
+            raise Fault("model.parameters", f"{shown(parameters)} is no JSON object")
+        for parameter, value in parameters.items():
+            if has_control(parameter) or not _is_parameter(value):
+                reason = f"{shown(parameter)} is {shown(value)}; expected numbers or texts"
+                raise Fault("model.parameters", reason)
         return MatrixOptions(**values)
 
     @classmethod
@@ -94,20 +103,6 @@ class MatrixData:
         if values.size == 0:
             raise Fault("data/values", "holds no number")
         return cls(DataMatrix(row_names, column_names, values), options)
-
-
-def _check_options(values: dict[str, Any]) -> None:
-    check_keys("model", values, ("likelihood", "parameters", "source", "standardised"), ("parameters",))
-    name, parameters = values["likelihood"], values["parameters"]
-    if not name or has_control(name):
-        raise Fault("model.likelihood", f"{shown(name)} names no likelihood")
-    if not isinstance(parameters, dict):
-        raise Fault("model.parameters", f"{shown(parameters)} is no JSON object")
-    for parameter, value in parameters.items():
-        if has_control(parameter) or not _is_parameter(value):
-            raise Fault(
-                "model.parameters", f"{shown(parameter)} is {shown(value)}; expected numbers or texts"
-            )
 
 
 def _is_parameter(value: object, depth: int = 0) -> bool:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
 from pyclone_pgsm.errors import TraceError
@@ -55,8 +54,13 @@ def _write_merged(traces: Sequence[Trace], out: Path, command: str) -> int:
         first.data.write(merged.create_group("data"))
         chains = merged.create_group("chains")
         for trace in traces:
-            for k in range(len(trace.chains)):
-                _copy_chain(trace, k, chains, str(count), replace(trace.options, moves=moves))
+            options = replace(trace.options, moves=moves)
+            names = datasets_of_chain(trace.data, options)
+            for k, state in enumerate(trace.states()):
+                chain = create_chain(chains, str(count), trace.data, options, trace.seeds[k])
+                for rows in trace.blocks_of_rows(k):
+                    append(chain, {name: trace.rows_of(k, name, rows) for name in names})
+                write_state(chain, state)
                 count += 1
         longest = max(trace.options.settings.lengths[0] for trace in traces)
         settings = replace(first.options.settings, chains=count, iterations=longest)
@@ -65,14 +69,6 @@ def _write_merged(traces: Sequence[Trace], out: Path, command: str) -> int:
         commands = [*(trace.command for trace in traces), command]
         write_config(merged, options, "\n".join(filter(None, commands)), first.version)
     return count
-
-
-def _copy_chain(trace: Trace, k: int, chains: h5py.Group, name: str, options: RunOptions) -> None:
-    chain = create_chain(chains, name, trace.data, options, trace.seeds[k])
-    for rows in trace.blocks_of_rows(k):
-        names = datasets_of_chain(trace.data, options)
-        append(chain, {dataset: trace.rows_of(k, dataset, rows) for dataset in names})
-    write_state(chain, trace.states()[k])
 
 
 def _must_agree(options: RunOptions) -> dict[str, Any]:

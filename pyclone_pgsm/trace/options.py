@@ -77,7 +77,10 @@ class RunOptions:
         check_keys("", values, names, [name for name in names if name not in ("stopped", "moves")])
         settings = _read_settings(values["settings"])
         _check_prior(values["prior"])
-        model = _read_model(values["model"])
+        model = values["model"]
+        if not (isinstance(model, dict) and isinstance(model.get("likelihood"), str)):
+            raise Fault("model", f"{shown(model)} names no likelihood")
+        model = kind_of(model["likelihood"]).read_options(model)
         for name in ("hyperparameters", "moves"):
             listed = values.setdefault(name, [])
             if not (isinstance(listed, list) and all(isinstance(each, str) for each in listed)):
@@ -131,9 +134,3 @@ def _check_prior(values: Any) -> None:
         prior_from_dict(values)
     except UsageError as problem:
         raise Fault("prior", str(problem)) from None
-
-
-def _read_model(values: Any) -> Options:
-    if not (isinstance(values, dict) and isinstance(values.get("likelihood"), str)):
-        raise Fault("model", f"{shown(values)} names no likelihood")
-    return kind_of(values["likelihood"]).read_options(values)
