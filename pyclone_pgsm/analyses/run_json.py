@@ -8,7 +8,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyclone_pgsm import __version__
 from pyclone_pgsm.analyses.kinds import ANALYSES
@@ -85,14 +84,6 @@ def _convergence(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _moves(trace: Trace, rows: list[NDArray[np.int64]]) -> dict[str, dict[str, int]]:
-    """Return the counts of each move, summed over the saved iterations of all chains."""
-    counts = sum(chain.moves[kept].sum(axis=0) for chain, kept in zip(trace.chains, rows))
-    return {
-        name: dict(zip(COUNTS, row)) for name, row in zip(trace.options.moves, np.asarray(counts).tolist())
-    }
-
-
 def run_report(
     trace: Trace,
     result: Result[Any],
@@ -108,6 +99,7 @@ def run_report(
     options, T = trace.options, len(trace.data.names)
     analysis = ANALYSES[trace.data.kind]
     rows = kept_rows(trace, result.burn_in)
+    counts = np.concatenate([chain.moves[kept] for chain, kept in zip(trace.chains, rows)]).sum(axis=0)
     memory = memory or estimate(trace.data, options.settings, effective_threads(None, len(trace.chains)))
     report = {
         "program": "pyclone-pgsm",
@@ -134,7 +126,7 @@ def run_report(
             diagnostic.name: _diagnostic(diagnostic, options.hyperparameters)
             for diagnostic in result.diagnostics
         },
-        "moves": _moves(trace, rows),
+        "moves": {name: dict(zip(COUNTS, row)) for name, row in zip(options.moves, counts.tolist())},
         "chain_weights": [_rounded(weight) for weight in result.chain_weights.tolist()],
         "warnings": result.warnings,
         "seconds": {
