@@ -103,8 +103,8 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
     )
     samples = [str(name) for name in variants.table["sample_id"].cat.categories]
     content = _said_content(patient, options, samples)
-    if_one = _if_of_one_sample(patient, variants)
-    segments, notes = _read_segments(patient, samples, options, if_one)
+    advice = _advice_on_files_of_one_sample(patient, variants)
+    segments, notes = _read_segments(patient, samples, options, advice)
     table, left_out = join(
         variants,
         segments,
@@ -133,7 +133,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
         warnings=[
             *variants.warnings,
             *_samples_left_out([sample for sample in samples if sample not in joined], left_out),
-            *_shared_segments(segments, if_one),
+            *_shared_segments(segments, advice),
             *_segments_of_others(segments, samples),
             *_shares_of_all_cells(table, segments),
             *unknown,
@@ -175,7 +175,7 @@ def _said_content(patient: Patient, options: PrepareOptions, samples: Sequence[s
     return {**patient.tumour_content, **options.tumour_content}
 
 
-def _if_of_one_sample(patient: Patient, variants: Variants) -> str:
+def _advice_on_files_of_one_sample(patient: Patient, variants: Variants) -> str:
     """Return what to write if files whose samples are named after the files are of one sample; "" without such files.
 
     Strelka writes the SNVs and the indels of a tumour to two files, which both call it TUMOR.
@@ -193,7 +193,7 @@ def _if_of_one_sample(patient: Patient, variants: Variants) -> str:
 
 
 def _read_segments(
-    patient: Patient, samples: Sequence[str], options: PrepareOptions, if_one: str
+    patient: Patient, samples: Sequence[str], options: PrepareOptions, advice: str
 ) -> tuple[Segments, list[str]]:
     """Return the segments of all files under the samples' names, and notes on how files were assigned to samples."""
     if not patient.segments:
@@ -214,16 +214,16 @@ def _read_segments(
             options.cn_format,
             sample,
             genotype_prior=options.genotype_prior,
-            also_called=patient.names_in_files.get(sample or ""),
+            name_in_file=patient.names_in_files.get(sample or ""),
         )
         if sample is None:
-            part, notes = _named(part, samples, patient.names_in_files, if_one)
+            part, notes = _named(part, samples, patient.names_in_files, advice)
         parts.append(part)
     return combined(parts), notes
 
 
 def _named(
-    segments: Segments, samples: Sequence[str], names_in_files: Mapping[str, str], if_one: str
+    segments: Segments, samples: Sequence[str], names_in_files: Mapping[str, str], advice: str
 ) -> tuple[Segments, list[str]]:
     """Name segments after the samples of the mutations, by the names that these have in their files, if known.
 
@@ -256,7 +256,7 @@ def _named(
     if without:
         raise UsageError(
             f"{without[0]}: which sample are these segments of? Write `segments` SAMPLE={without[0]}; the samples are "
-            f"{listed(samples)}{if_one}"
+            f"{listed(samples)}{advice}"
         )
     return segments.named(names), [
         f"{file}: taken for the segments of {name!r}" for (file, _), name in names.items()
@@ -282,11 +282,11 @@ def _begins(text: str, beginning: str) -> bool:
     return text.startswith(beginning) and not text[len(beginning) :][:1].isalnum()
 
 
-def _shared_segments(segments: Segments, if_one: str) -> list[str]:
+def _shared_segments(segments: Segments, advice: str) -> list[str]:
     """Return a warning for each file of which two samples have the same segments."""
     shared = segments.table[segments.table.duplicated(["file", "row"], keep=False)]
     return [
-        f"{file}: the same segments are taken for the samples {listed(list(of['sample_id'].unique()))}{if_one}"
+        f"{file}: the same segments are taken for the samples {listed(list(of['sample_id'].unique()))}{advice}"
         for file, of in shared.groupby("file", observed=True)
     ]
 

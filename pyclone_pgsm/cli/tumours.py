@@ -64,7 +64,7 @@ SEGMENT_OPTIONS = grouped(
             "Name of a tumour sample in a VCF or MAF that does not identify it (repeatable).",
             "NAME",
         ),
-        "all_filters": (bool, False, "Take mutations whatever their FILTER and somatic status."),
+        "all_filters": (bool, False, "Take mutations whatever their FILTER, FT and somatic status."),
         "cn_format": (
             str | None,
             None,

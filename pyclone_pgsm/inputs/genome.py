@@ -158,14 +158,14 @@ def normal_copies(
         outside = -1 if sex is None else _COPIES_OUTSIDE[sex][chrom]
         answers = []
         for each in BUILDS if build is None else (build,):
-            (first, end), (second, last) = PSEUDO_AUTOSOMAL[each][chrom]
-            is_shared = ((first <= at) & (at <= end)) | ((second <= at) & (at <= last))
-            answers.append(np.where(is_shared, 2, outside)[here])
+            regions = PSEUDO_AUTOSOMAL[each][chrom]
+            is_inside = np.logical_or.reduce([(first <= at) & (at <= last) for first, last in regions])
+            answers.append(np.where(is_inside, 2, outside)[here])
         copies[here] = np.where(answers[0] == answers[-1], answers[0], -1)
     return copies
 
 
-def mostly_not_shared(
+def mostly_outside_pseudo_autosomal(
     chroms: Sequence[str], starts: ArrayLike, ends: ArrayLike, build: Build | None
 ) -> NDArray[np.bool_]:
     """Return (R,) whether most bases of each interval of X or Y lie outside the pseudo-autosomal regions.
@@ -175,8 +175,8 @@ def mostly_not_shared(
     names, start, end = pd.Series(chroms, dtype="category"), np.asarray(starts), np.asarray(ends)
     result = np.zeros(len(names), dtype=bool)
     for chrom, regions in PSEUDO_AUTOSOMAL[build or BUILDS[-1]].items():
-        shared = sum(
+        inside = sum(
             np.maximum(0, np.minimum(end, last) - np.maximum(start, first) + 1) for first, last in regions
         )
-        result |= (names == chrom).to_numpy() & (2 * shared < end - start + 1)
+        result |= (names == chrom).to_numpy() & (2 * inside < end - start + 1)
     return result

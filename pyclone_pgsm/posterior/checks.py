@@ -67,9 +67,7 @@ def combined_fit(fit: NDArray[np.float64]) -> NDArray[np.float64]:
     """Combine the tail probabilities of each mutation in all samples, (T, D), by Fisher's method: (T,), 1 for none."""
     known = np.isfinite(fit)
     log_p = np.log(np.maximum(fit, 1e-300), where=known, out=np.zeros(fit.shape))
-    return np.where(
-        known.any(axis=1), chdtrc(np.maximum(2 * known.sum(axis=1), 1), -2.0 * log_p.sum(axis=1)), 1.0
-    )
+    return chdtrc(np.maximum(2 * known.sum(axis=1), 1), -2.0 * log_p.sum(axis=1))
 
 
 def doubtful(summary: Summary) -> NDArray[np.object_]:
@@ -140,7 +138,7 @@ def _absent_clusters(summary: Summary) -> Iterator[str]:
 
 def _none_clonal(summary: Summary) -> Iterator[str]:
     """Warn of samples in which no cluster can be clonal: all tumour cells of a sample descend from one."""
-    if samples := summary.without_clonal:
+    if samples := summary.samples_without_clonal:
         yield (
             f"no cluster can be clonal in {listed(samples)}: is the tumour content there too high, or are the trunk "
             "and a large subclone one cluster?"

@@ -115,7 +115,7 @@ class Summary:
         return found[np.argsort(-self.cluster_size[found], kind="stable")].tolist()
 
     @property
-    def without_clonal(self) -> list[str]:
+    def samples_without_clonal(self) -> list[str]:
         """Samples in which no cluster can be clonal."""
         nowhere = self._has_data & (self.cluster_prob_clonal < SURELY_NOT).all(axis=0)
         return [self.sample_ids[place] for place in np.flatnonzero(nowhere)] if self.num_clusters else []

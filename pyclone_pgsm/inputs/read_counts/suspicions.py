@@ -128,8 +128,9 @@ def _deviations(observations: Observations, expected: NDArray[np.float64]) -> ND
 
 def _too_high(observations: Observations, uncertain: Collection[str]) -> list[str]:
     """Suspect germline variants among the mutations, and tumour contents that are too low."""
-    deviations = _deviations(observations, _highest_frequencies(observations))
-    are_germline = _like_germline(observations, deviations)
+    highest = _highest_frequencies(observations)
+    deviations = _deviations(observations, highest)
+    are_germline = _like_germline(observations, highest, deviations)
     if not are_germline.any() or _have_many_too_high(deviations[~are_germline]).any():
         return _content_too_low(observations, uncertain, deviations)
     names = [observations.mutation_ids[i] for i in np.flatnonzero(are_germline)]
@@ -142,10 +143,12 @@ def _too_high(observations: Observations, uncertain: Collection[str]) -> list[st
     ]
 
 
-def _like_germline(observations: Observations, deviations: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return (T,) whether mutations look like germline variants, given `deviations` from the highest frequencies."""
+def _like_germline(
+    observations: Observations, highest: NDArray[np.float64], deviations: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Return (T,) whether mutations look like germline variants, given `deviations` from the `highest` frequencies."""
     others = (1.0 - observations.tumour_content) / np.maximum(observations.mean_copies, 1e-9)
-    from_germline = _deviations(observations, _highest_frequencies(observations) + others)
+    from_germline = _deviations(observations, highest + others)
     known = ~np.isnan(deviations)
     number = np.maximum(known.sum(axis=1), 1)
     are_high = np.nansum(deviations, axis=1) > GERMLINE_HIGH * np.sqrt(number)

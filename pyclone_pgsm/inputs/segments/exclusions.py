@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.genome import mostly_not_shared
+from pyclone_pgsm.inputs.genome import mostly_outside_pseudo_autosomal
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.segments.intervals import NONE, Found
 from pyclone_pgsm.inputs.segments.states import MOST_NOT_MODELLED, States
@@ -69,7 +69,7 @@ def _without_normal_copies(found: Found, normal_cn: NDArray[np.int64]) -> list[R
     """Return the rules for mutations where normal cells have no copies, an unknown number, or more than elsewhere."""
     chroms, samples = found.given["chrom"].tolist(), list(found.samples.values())
 
-    def shared(row: int) -> str:
+    def pseudo_autosomal(row: int) -> str:
         return (
             f"in a pseudo-autosomal region of chromosome {chroms[row]}, of which normal cells have two copies, but "
             f"most of its segment ({found.where(found.segment[row])}) lies outside, where those of a man have one: "
@@ -96,7 +96,7 @@ def _without_normal_copies(found: Found, normal_cn: NDArray[np.int64]) -> list[R
     return [
         Rule((normal_cn == 0) & said, "normal cells have no copy of it, as the segments say"),
         Rule(normal_cn <= 0, doubtful),
-        Rule((normal_cn == 2) & ~said & _of_single_copies(found), shared),
+        Rule((normal_cn == 2) & ~said & _of_single_copies(found), pseudo_autosomal),
     ]
 
 
@@ -109,7 +109,7 @@ def _of_single_copies(found: Found) -> NDArray[np.bool_]:
     for code, sample in enumerate(found.samples.values()):
         here = found.sample == code
         start, end = (found.take(name)[here] for name in ("start", "end"))
-        is_single = mostly_not_shared(found.given["chrom"][here], start, end, sample.build)
+        is_single = mostly_outside_pseudo_autosomal(found.given["chrom"][here], start, end, sample.build)
         applies[here] &= is_single & (sample.sex != "female")
     return applies
 

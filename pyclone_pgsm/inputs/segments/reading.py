@@ -61,16 +61,15 @@ def read_segments(
     sample_id: str | None = None,
     *,
     genotype_prior: str = "major",
-    also_called: str | None = None,
+    name_in_file: str | None = None,
 ) -> Segments:
     """Read copy-number segments of any of the `FORMATS`, by default recognised from the header of each file.
 
     The files may include those of the purity that a caller fitted, which are also read if they are beside the segments
     under the caller's usual names (`pyclone_pgsm.inputs.segments.purity`). Files that name no sample, or only one, are
     taken as those of ``sample_id``; from files of several samples, only its rows are used, or else those of the sample
-    ``also_called``. Files with total copy
-    numbers only are refused unless the genotype prior uses only totals, or no copy numbers of the tumour. InputError
-    lists everything wrong in all files.
+    ``name_in_file``. Files with total copy numbers only are refused unless the genotype prior uses only totals, or no
+    copy numbers of the tumour. InputError lists everything wrong in all files.
     """
     given = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
     if not given:
@@ -95,7 +94,7 @@ def read_segments(
                 fit = read_fit(Path(fits[place].file), fits[place])
             if fits[place] and fits[place] not in found:
                 fits[place].add(f"this file was read because it is beside {given[place].name}")
-        return _read_file(given[place], cn_format, sample_id, also_called, totals_do, fit, found[place])
+        return _read_file(given[place], cn_format, sample_id, name_in_file, totals_do, fit, found[place])
 
     parts = [part for part in read_each(found, read).values() if part is not None]
     raise_any(*found, *(fit for fit in fits.values() if fit not in found))
@@ -135,7 +134,7 @@ def _read_file(
     path: Path,
     cn_format: str | None,
     sample_id: str | None,
-    also_called: str | None,
+    name_in_file: str | None,
     totals_do: bool,
     fit: Fit,
     problems: FileProblems,
@@ -159,7 +158,7 @@ def _read_file(
     if not problems and not forward.any():
         table.note_header("every segment ends before it starts", cells.columns["end"].name)
     raise_any(problems)
-    wanted = _wanted(samples, sample_id, also_called, problems)
+    wanted = _wanted(samples, sample_id, name_in_file, problems)
     if sample_id is not None:
         frame["sample_id"] = pd.Categorical([sample_id] * len(frame))
     used = wanted & forward
@@ -187,13 +186,13 @@ def _frame(cells: SegmentCells, layout: Layout, samples: NDArray) -> pd.DataFram
 
 
 def _wanted(
-    samples: NDArray, sample_id: str | None, also_called: str | None, problems: FileProblems
+    samples: NDArray, sample_id: str | None, name_in_file: str | None, problems: FileProblems
 ) -> NDArray[np.bool_]:
     """Return a mask of the rows of the requested sample; all rows if the file has only one sample."""
     names = list(dict.fromkeys(samples))
     if sample_id is None or len(names) <= 1:
         return np.ones(len(samples), dtype=bool)
-    asked = [sample_id] if also_called is None else [sample_id, also_called]
+    asked = [sample_id] if name_in_file is None else [sample_id, name_in_file]
     name = next((name for name in asked if name in names), None)
     if name is None:
         raise problems.give_up(
