@@ -134,17 +134,14 @@ class Draws(NamedTuple):
 
 
 def checks(num_observations: int) -> Iterator[int]:
-    """Yield the numbers of iterations at which the rule is checked: 250, 500, 750, 1000, 1500, 2000, 3000, 4000, ..
+    """Yield the numbers of iterations at which the rule is checked: 250, 312, 375, 437, 500, 625, 750, 875, 1000, ..
 
-    For many observations, whose iterations take long: 100, 200, 300, 400, 600, 800, ..
+    For many observations, whose iterations take long: 100, 125, 150, 175, 200, 250, 300, 350, 400, ..
     """
     first = first_check(num_observations)
-    yield first
-    number = 2 * first
     while True:
-        yield number
-        yield number * 3 // 2
-        number *= 2
+        yield from (first * quarters // 4 for quarters in range(4, 8))
+        first *= 2
 
 
 def next_check(iterations: int, num_observations: int) -> int:

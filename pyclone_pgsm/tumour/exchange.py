@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import ALLOCATING, LEAF, inner
 from pyclone_pgsm.likelihoods.pyclone.prevalences import draw_point
-from pyclone_pgsm.partition import copy_row, fill_block
+from pyclone_pgsm.partition import copy_row
 from pyclone_pgsm.samplers.split_merge import closure_of_pair
 
 STEPS = 200  # Metropolis steps of a move
@@ -249,23 +249,19 @@ def metropolis_step(likelihood, pair, delta, mixture, proposed, rng):
 def allocate_members(likelihood, partition, pair, mixture, rng):
     """Draw the allocation of the members given share and prevalences; return how many of them moved."""
     moved = 0
-    for s in range(2):
-        partition.sizes[pair.slots[s]] = 1
     for k in range(len(pair.members)):
+        i = pair.members[k]
+        source = partition.labels[i]
         first = rng.random() * mixture.totals[k] < component(mixture, 0, k)
-        slot = pair.slots[0] if first else pair.slots[1]
-        moved += partition.labels[pair.members[k]] != slot
-        partition.labels[pair.members[k]] = slot
-        partition.sizes[slot] += 1
-    for s in range(2):
-        block = np.empty(partition.sizes[pair.slots[s]], np.int64)
-        block[0] = pair.anchors[s]
-        filled = 1
-        for i in pair.members:
-            if partition.labels[i] == pair.slots[s]:
-                block[filled] = i
-                filled += 1
-        fill_block(likelihood, partition.stats[pair.slots[s]], block)
+        target = pair.slots[0] if first else pair.slots[1]
+        if source == target:
+            continue
+        likelihood.remove(partition.stats[source], i)
+        likelihood.add(partition.stats[target], i)
+        partition.labels[i] = target
+        partition.sizes[source] -= 1
+        partition.sizes[target] += 1
+        moved += 1
     return moved
 
 

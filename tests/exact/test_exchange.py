@@ -128,9 +128,9 @@ FAULTS = CONSTANTS | {
     "members allocated without the share": Fault(
         "first = rng.random()", "first = (1.5 if BROKEN else 1.0) * rng.random()"
     ),
-    "statistics left as they were": Fault(
-        "fill_block(likelihood, partition.stats[pair.slots[s]], block)",
-        "fill_block(likelihood, partition.stats[pair.slots[s]], block[: 1 if BROKEN else len(block)])",
+    "statistics without the members that moved": Fault(
+        "likelihood.add(partition.stats[target], i)",
+        "likelihood.add(partition.stats[source if BROKEN else target], i)",
     ),
     "ends of moves not tested": Fault(
         "if is_separate(likelihood, mixture", "if not BROKEN and is_separate(likelihood, mixture"

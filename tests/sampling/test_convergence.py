@@ -44,10 +44,10 @@ def independent(chains: int, n: int, seed: int = 0) -> NDArray[np.float64]:
 
 
 def test_when_the_rule_is_checked() -> None:
-    few = [250, 500, 750, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12000]
+    few = [250, 312, 375, 437, 500, 625, 750, 875, 1000, 1250, 1500]
     assert list(itertools.islice(checks(100), 11)) == few
-    assert list(itertools.islice(checks(10_000), 7)) == [100, 200, 300, 400, 600, 800, 1200]
-    assert [next_check(n, 100) for n in (0, 250, 251, 4001)] == [250, 250, 500, 6000]
+    assert list(itertools.islice(checks(10_000), 9)) == [100, 125, 150, 175, 200, 250, 300, 350, 400]
+    assert [next_check(n, 100) for n in (0, 250, 251, 4001)] == [250, 250, 312, 5000]
 
 
 def test_independent_draws_converge_with_the_shortest_burn_in() -> None:
