@@ -6,35 +6,39 @@ The likelihood of an observation is then needed at one grid point only, so that 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.tumour.grid import LocusTable, ReadsAtPrevalences, prevalence_grid
+from pyclone_pgsm.tumour.grid import Loci, ReadsAtPrevalences, prevalence_grid
 
 
 class ReadsGivenPrevalences:
     """The reads of T mutations in D samples, each with a known prevalence.
 
     `index` (T, D) has the row of each mutation in each sample, -1 where its reads are left out, and `points` (T, D) the
-    prevalences as points of the grid. Error rates that are NaN are given with each call of :meth:`log_likelihood`.
+    prevalences as points of the grid.
     """
 
     def __init__(
         self,
-        table: LocusTable,
+        loci: Loci,
         index: NDArray[np.int32],
         points: NDArray[np.int64],
         grid_size: int,
-        genotype_prior: str,
     ) -> None:
         cells, counts = distinct_cells(index, points, grid_size)
         rows, points = np.divmod(cells, grid_size)
-        order = np.lexsort((points, table.groups()[rows]))
+        order = np.lexsort((points, loci.group[rows]))
         self._counts = counts[order]
         self._reads = ReadsAtPrevalences(
-            table.take(rows[order]), prevalence_grid(grid_size)[:, None], points[order], genotype_prior
+            loci, rows[order], prevalence_grid(grid_size)[:, None], points[order]
         )
 
-    def log_likelihood(self, precision: float, error_rate: float | None) -> float:
-        """Return the sum of Xi over all reads, including constants."""
-        _, xi_max = self._reads.xi(precision, error_rate)  # each maximum is over a single point
+    def log_likelihood(
+        self, precision: float, error_rate: float | None, tumour_content: float | None
+    ) -> float:
+        """Return the sum of Xi over all reads, with constants; for the parameters see :meth:`ReadsAtPrevalences.xi`.
+
+        Each maximum of Xi is over a single point.
+        """
+        _, xi_max = self._reads.xi(precision, error_rate, tumour_content)
         return float(self._counts @ xi_max)
 
 

@@ -75,15 +75,31 @@ class LocusTable:
         """U."""
         return len(self.ref)
 
-    def groups(self) -> NDArray[np.int64]:
-        """Return the number of each row's group, (U,); rows of a group are adjacent and differ in the counts only."""
-        return _numbers_of_groups(_groups(self))
-
     def take(self, rows: NDArray[np.int64], index: NDArray[np.int32] | None = None) -> LocusTable:
         """Return the observations of some rows, with another index; by default without any mutations."""
         index = self.index[:0] if index is None else index
         columns = [field.name for field in fields(LocusTable) if field.name != "index"]
         return LocusTable(**{name: getattr(self, name)[rows] for name in columns}, index=index)
+
+
+class Loci(NamedTuple):
+    """The rows of a table with their genotypes, as their likelihood at any prevalences needs them.
+
+    Attributes
+    ----------
+    table : LocusTable
+    group : (U,) int64
+        Number of each row's group; rows of a group are adjacent and differ in the counts only.
+    states : (N, 8) float64
+        The genotypes of all combinations of copy numbers.
+    bounds : (groups, 2) int64
+        The first and the last + 1 of each group.
+    """
+
+    table: LocusTable
+    group: NDArray[np.int64]
+    states: NDArray[np.float64]
+    bounds: NDArray[np.int64]
 
 
 class XiGrid(NamedTuple):
@@ -132,11 +148,11 @@ def deduplicate(observations: Observations) -> LocusTable:
         (every.alt, depth, every.error_rate, every.tumour_content, *_copy_numbers(every)[::-1])
     )
     ordered = every.take(order)
-    starts = _groups(ordered, depth[order], ordered.alt)
+    is_first = _begins_group(ordered, depth[order], ordered.alt)
     row = np.empty(len(order), np.int32)
-    row[order] = _numbers_of_groups(starts)
+    row[order] = np.cumsum(is_first) - 1
     index[known] = row
-    return ordered.take(starts[:-1], index)
+    return ordered.take(np.flatnonzero(is_first), index)
 
 
 def split_by_sample(table: LocusTable) -> list[LocusTable]:
@@ -185,43 +201,34 @@ def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int =
     return chosen
 
 
-def _groups(table: LocusTable, *others: NDArray[np.generic]) -> NDArray[np.int64]:
-    """Return the first row of each run of rows that differ in the counts only and have equal `others`, and then U."""
+def _begins_group(table: LocusTable, *others: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """Return where a run of rows begins that differ in the counts only and have equal `others`, (U,)."""
     change = np.zeros(table.num_rows, bool)
     change[:1] = True
     error_rate = np.nan_to_num(table.error_rate, nan=-1.0)
     for column in (*_copy_numbers(table), table.tumour_content, error_rate, *others):
         change[1:] |= column[1:] != column[:-1]
-    return np.append(np.flatnonzero(change), table.num_rows)
+    return change
 
 
-def _numbers_of_groups(starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of each row's group, (U,), given the result of :func:`_groups`."""
-    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-
-
-def _group_states(
-    table: LocusTable, first: NDArray[np.int64], prior: str
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the genotypes of every combination of copy numbers that occurs; first and last + 1 for each group."""
-    copies = np.column_stack(_copy_numbers(table))[first]
+def loci_of(table: LocusTable, genotype_prior: str) -> Loci:
+    """Find the genotypes of a table's rows; for the prior see `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`."""
+    is_first = _begins_group(table)
+    copies = np.column_stack(_copy_numbers(table))[is_first]
     distinct, which = np.unique(copies, axis=0, return_inverse=True)
-    lists = [_genotypes(prior, *row) for row in distinct.tolist()]
+    lists = [_genotypes(genotype_prior, *row) for row in distinct.tolist()]
     sizes = np.array([len(states) for states in lists], np.int64)
     ends = np.cumsum(sizes)
     bounds = np.column_stack([ends - sizes, ends])
     flat = [state for states in lists for state in states]
-    return np.array(flat, float).reshape(-1, 8), bounds[which.reshape(-1)]
+    states = np.array(flat, float).reshape(-1, 8)
+    return Loci(table, np.cumsum(is_first) - 1, states, bounds[which.reshape(-1)])
 
 
 def states_of_rows(table: LocusTable, prior: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the genotypes (N, 8) of all combinations of copy numbers; first and last + 1 for each row, (U, 2).
-
-    The table must have a row; for `prior` see `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
-    """
-    groups = _groups(table)
-    states, bounds = _group_states(table, groups[:-1], prior)
-    return states, np.repeat(bounds, np.diff(groups), axis=0)
+    """Return the genotypes (N, 8) of all combinations of copy numbers; first and last + 1 for each row, (U, 2)."""
+    loci = loci_of(table, prior)
+    return loci.states, loci.bounds[loci.group]
 
 
 def _copy_numbers(table: LocusTable) -> tuple[NDArray[np.generic], ...]:
@@ -248,8 +255,9 @@ def likelihood_grid(table: LocusTable, grid_size: int, genotype_prior: str, prec
     `precision` is s of the beta-binomial, p ~ Beta(s mean, s (1 - mean)); infinity is the binomial. For the prior see
     `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
     """
-    only_list = np.zeros(table.num_rows, np.int64)
-    reads = ReadsAtPrevalences(table, prevalence_grid(grid_size)[None, :], only_list, genotype_prior)
+    rows, only_list = np.arange(table.num_rows), np.zeros(table.num_rows, np.int64)
+    loci = loci_of(table, genotype_prior)
+    reads = ReadsAtPrevalences(loci, rows, prevalence_grid(grid_size)[None, :], only_list)
     xi, xi_max = reads.xi(precision)
     likelihood = np.exp(xi)
     log_mean = np.log(likelihood.mean(axis=1))
@@ -258,33 +266,36 @@ def likelihood_grid(table: LocusTable, grid_size: int, genotype_prior: str, prec
 
 
 class ReadsAtPrevalences:
-    """Observations, each with one of n lists of prevalences at which its likelihood is computed.
+    """The observations in some rows, each with one of n lists of prevalences at which its likelihood is computed.
 
-    The lists are the rows of `prevalences` (n, P), and `lists` (U,) has the number of each observation's list. It is
-    faster if rows of the same group and with the same list are adjacent. Error rates that are NaN are given with each
-    call of :meth:`xi`.
+    The lists are the rows of `prevalences` (n, P), and `lists` (N,) has the number of each list for the rows (N,). It
+    is faster if rows of the same group and with the same list are adjacent.
     """
 
     def __init__(
         self,
-        table: LocusTable,
+        loci: Loci,
+        rows: NDArray[np.int64],
         prevalences: NDArray[np.float64],
         lists: NDArray[np.int64],
-        genotype_prior: str,
     ) -> None:
-        self._table = table
+        group = loci.group[rows]
+        first = np.flatnonzero((np.diff(group, prepend=-1) != 0) | (np.diff(lists, prepend=-1) != 0))
+        self._groups = np.append(first, len(rows))
+        self._ref, self._alt = loci.table.ref[rows], loci.table.alt[rows]
+        self._tumour_content = loci.table.tumour_content[rows[first]]
+        self._error_rate = loci.table.error_rate[rows[first]]
+        self._states, self._bounds = loci.states, loci.bounds[group[first]]
         self._prevalences = prevalences
-        self._groups = _groups(table, lists)
-        first = self._groups[:-1]
-        self._states, self._state_start = _group_states(table, first, genotype_prior)
-        self._tumour_content = table.tumour_content[first]
-        self._error_rate = table.error_rate[first]
         self._lists = lists[first]
 
     def xi(
-        self, precision: float, error_rate: float | None = None
+        self, precision: float, error_rate: float | None = None, tumour_content: float | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Compute Xi - max Xi, (U, P), and max Xi, (U,), of every row; `error_rate` replaces those that are NaN."""
+        """Compute Xi - max Xi, (N, P), and max Xi, (N,), of every row.
+
+        `error_rate` replaces those of the table that are NaN, `tumour_content` all of the table.
+        """
         from pyclone_pgsm.tumour.kernels import fill_grid
 
         if not precision > 0:
@@ -292,17 +303,20 @@ class ReadsAtPrevalences:
         error_rates = self._error_rate
         if error_rate is not None:
             error_rates = np.where(np.isnan(error_rates), error_rate, error_rates)
-        xi = np.empty((self._table.num_rows, self._prevalences.shape[1]))
-        xi_max = np.empty(self._table.num_rows)
+        tumour_contents = self._tumour_content
+        if tumour_content is not None:
+            tumour_contents = np.full(len(tumour_contents), tumour_content)
+        xi = np.empty((len(self._ref), self._prevalences.shape[1]))
+        xi_max = np.empty(len(self._ref))
         fill_grid(
             xi,
             xi_max,
-            self._table.ref,
-            self._table.alt,
+            self._ref,
+            self._alt,
             self._groups,
             self._states,
-            self._state_start,
-            self._tumour_content,
+            self._bounds,
+            tumour_contents,
             error_rates,
             self._prevalences,
             self._lists,

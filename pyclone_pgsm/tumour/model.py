@@ -53,6 +53,7 @@ from pyclone_pgsm.tumour.grid import (
     LocusTable,
     XiGrid,
     likelihood_grid,
+    loci_of,
     prevalence_grid,
     split_by_sample,
 )
@@ -153,6 +154,7 @@ class PyCloneModel(Model):
         is_split = precision == PER_SAMPLE or bool(contents)
         samples = sample_ids if is_split else [""]
         self._parts = split_by_sample(table) if is_split else [table]
+        self._loci = [loci_of(part, genotype_prior) for part in self._parts]
         self._first_rows = np.cumsum([0, *(part.num_rows for part in self._parts)])
         columns = [
             np.where(part.index < 0, -1, part.index + first)
@@ -304,10 +306,7 @@ class PyCloneModel(Model):
         the values.
         """
         drawn, others = self.choices[: self.num_drawn], values[self.num_drawn :]
-        of_parts = [
-            self._log_likelihood_given(points, index, part, setting)
-            for part, setting in enumerate(self._settings(values))
-        ]
+        of_parts = [self._log_likelihood_given(points, index, part) for part in range(len(self._parts))]
 
         def log_density(those_drawn: Values) -> float:
             settings = self._settings((*those_drawn, *others))
@@ -318,9 +317,9 @@ class PyCloneModel(Model):
         return (*metropolis(drawn, values[: len(drawn)], log_density, independence, number, rng), *others)
 
     def _log_likelihood_given(
-        self, points: NDArray[np.int64], index: NDArray[np.int32], part: int, present: _Setting
+        self, points: NDArray[np.int64], index: NDArray[np.int32], part: int
     ) -> Callable[[_Setting], float]:
-        """Return a function of settings with the current tumour content: log p(reads of a part) given the prevalences.
+        """Return a function of settings: log p(reads of a part) given the prevalences.
 
         If tables of all settings can be kept, the function looks its values up there.
         """
@@ -328,9 +327,8 @@ class PyCloneModel(Model):
         index, points = index[:, samples], points[:, samples]
         index = np.where(index < 0, -1, index - self._first_rows[part])
         if not self._keeps_all_tables:
-            table, _ = self._observations(part, present._replace(error_rate=None))
-            reads = ReadsGivenPrevalences(table, index, points, self.grid_size, self.genotype_prior)
-            return cache(lambda setting: reads.log_likelihood(setting.precision, setting.error_rate))
+            reads = ReadsGivenPrevalences(self._loci[part], index, points, self.grid_size)
+            return cache(lambda setting: reads.log_likelihood(*setting))
         cells, counts = distinct_cells(index, points, self.grid_size)
         counts_of_rows = np.bincount(cells // self.grid_size, counts)
 

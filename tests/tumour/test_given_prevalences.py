@@ -23,7 +23,7 @@ from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.given_prevalences import ReadsGivenPrevalences
-from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid
+from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PRECISION, PyCloneModel
 from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
@@ -60,21 +60,27 @@ def at(
         ({"depth": 30_000.0, "mutations": 60, "samples": 1, "missing": 0.0}, np.inf),
     ],
 )
-def test_the_likelihood_is_that_of_the_tables(options: dict[str, float], precision: float) -> None:
-    """With gaps, deep and shallow reads, and error rates some of which are told."""
+@pytest.mark.parametrize("content", [None, 0.7])
+def test_the_likelihood_is_that_of_the_tables(
+    options: dict[str, float], precision: float, content: float | None
+) -> None:
+    """With gaps, deep and shallow reads, error rates some of which are told, and another tumour content."""
     data, _ = tumour(**options)
     table = deduplicate(data)
     assert np.isnan(table.error_rate).any() or options.get("samples") == 1
     points = np.random.default_rng(1).choice([0, 3, 50, 51, G - 1], table.index.shape)
     told = replace(table, error_rate=np.where(np.isnan(table.error_rate), 2e-3, table.error_rate))
+    if content is not None:
+        told = replace(told, tumour_content=np.full(table.num_rows, content))
     grid = likelihood_grid(told, G, "major", precision)
     known = table.index >= 0
     rows = table.index[known]
     expected = (grid.xi[rows, points[known]] + grid.xi_max[rows]).sum()
-    reads = ReadsGivenPrevalences(table, table.index, points, G, "major")
-    assert reads.log_likelihood(precision, 2e-3) == pytest.approx(expected, rel=1e-10)
-    nothing = ReadsGivenPrevalences(table, table.index[:0], points[:0], G, "major")
-    assert nothing.log_likelihood(precision, 2e-3) == 0.0
+    loci = loci_of(table, "major")
+    reads = ReadsGivenPrevalences(loci, table.index, points, G)
+    assert reads.log_likelihood(precision, 2e-3, content) == pytest.approx(expected, rel=1e-10)
+    nothing = ReadsGivenPrevalences(loci, table.index[:0], points[:0], G)
+    assert nothing.log_likelihood(precision, 2e-3, content) == 0.0
 
 
 MODELS = {

@@ -28,6 +28,7 @@ from pyclone_pgsm.tumour.grid import (
     choose_grid_size,
     deduplicate,
     likelihood_grid,
+    loci_of,
     prevalence_grid,
 )
 
@@ -203,13 +204,13 @@ def test_a_few_points_of_each_row_are_those_of_the_grid(precision: float) -> Non
     rows = np.sort(rng.integers(table.num_rows, size=150))
     points = np.array([[0, 7, 14, 21], [50, 49, 48, 48], [3, 4, 5, 6]])
     places = rng.integers(3, size=150)
-    some = table.take(rows)
+    loci = loci_of(table, "major")
     grid = likelihood_grid(table, 51, "major", precision)
     expected = grid.xi[rows[:, None], points[places]] + grid.xi_max[rows, None]
-    xi, xi_max = ReadsAtPrevalences(some, points / 50, places, "major").xi(precision)
+    xi, xi_max = ReadsAtPrevalences(loci, rows, points / 50, places).xi(precision)
     assert (xi.max(axis=1) == 0.0).all()
     np.testing.assert_allclose(xi + xi_max[:, None], expected, rtol=1e-10, atol=1e-10)
-    none, _ = ReadsAtPrevalences(table.take(rows[:0]), points / 50, places[:0], "major").xi(math.inf)
+    none, _ = ReadsAtPrevalences(loci, rows[:0], points / 50, places[:0]).xi(math.inf)
     assert none.shape == (0, 4)
 
 
