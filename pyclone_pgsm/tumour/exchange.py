@@ -36,7 +36,7 @@ STEPS = 200  # Metropolis steps of a move
 LEAST_MEMBERS = 500  # smaller pairs are left alone: Gibbs sweeps do as well there in the same time
 MOST_MEMBERS = 50_000  # and so are larger ones: a step takes time in proportion to their members
 NUM_TESTED = 64  # members that tell whether two blocks overlap
-LEAST_OVERLAP = 1.0  # expected number of misallocated members below which two blocks count as separate
+LEAST_MISSING = 0.2  # two blocks are separate if less of the information on their shares is missing
 SMALLEST_TOTAL = 1e-200  # a pair is left alone, and a proposal rejected, if any member has a smaller total
 SMALLEST_SHARE = 1e-300  # likewise for the share of the first block
 
@@ -142,18 +142,21 @@ def component(mixture, s, k):
 
 
 @inner(nogil=True)
-def is_separate(likelihood, share, points, tested, n):
-    """Whether so few of n members are expected in the wrong block, judged by those tested, that a move is no use.
+def is_separate(likelihood, share, points, tested):
+    """Whether the blocks overlap so little, judged by the members that are tested, that a move is no use.
 
-    Members without data, like outliers, do not count: they fit both blocks, however far apart.
+    If allocations were known, n members would tell the log odds of the share with the information n w (1 - w). Of this
+    the sum of p (1 - p) is missing, where p is the probability that a member is in the first block; the missing part is
+    the autocorrelation of the share in Gibbs sweeps. Members without data, like outliers, do not count: they fit both
+    blocks, however far apart.
     """
     mixture = make_mixture(likelihood, share, points, tested)
-    misallocated = 0.0
+    missing = 0.0
     for k in range(len(tested)):
         total = mixture.totals[k]
         if total > SMALLEST_TOTAL and likelihood.index[tested[k]].max() >= 0:
-            misallocated += 2.0 * (component(mixture, 0, k) / total) * (component(mixture, 1, k) / total)
-    return misallocated * n / len(tested) < LEAST_OVERLAP
+            missing += (component(mixture, 0, k) / total) * (component(mixture, 1, k) / total)
+    return missing < LEAST_MISSING * len(tested) * share * (1.0 - share)
 
 
 @inner(**LEAF)
@@ -278,7 +281,7 @@ def exchange_pair(likelihood, partition, pair, delta, rng):
     tested = np.empty(min(n, NUM_TESTED), np.int64)
     for k in range(len(tested)):
         tested[k] = pair.members[int(rng.random() * n)]
-    if not is_possible(share) or is_separate(likelihood, share, points, tested, n):
+    if not is_possible(share) or is_separate(likelihood, share, points, tested):
         return 0
     mixture = make_mixture(likelihood, share, points, pair.members)
     if mixture.totals.min() < SMALLEST_TOTAL:
@@ -286,7 +289,7 @@ def exchange_pair(likelihood, partition, pair, delta, rng):
     proposed = make_mixture(likelihood, share, points, pair.members)
     for _ in range(STEPS):
         metropolis_step(likelihood, pair, delta, mixture, proposed, rng)
-    if is_separate(likelihood, mixture.share[0], mixture.points, tested, n):
+    if is_separate(likelihood, mixture.share[0], mixture.points, tested):
         return 0
     return allocate_members(likelihood, partition, pair, mixture, rng)
 

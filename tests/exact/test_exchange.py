@@ -107,7 +107,7 @@ def test_exchanges_from_the_posterior_are_the_posterior(name: str, prior: str) -
 
 CONSTANTS = SMALL_PAIRS | {
     "few steps": Fault("STEPS = 200", "STEPS = 10"),
-    "few blocks count as separate": Fault("LEAST_OVERLAP = 1.0", "LEAST_OVERLAP = 0.2"),
+    "more blocks count as separate": Fault("LEAST_MISSING = 0.2", "LEAST_MISSING = 0.4"),
 }
 FAULTS = CONSTANTS | {
     "delta left out of the density": Fault("(1.0 + delta) *", "(1.0 + (0.0 if BROKEN else delta)) *"),
