@@ -91,9 +91,8 @@ def restricted_gibbs(likelihood, prior, partition, anchors, scans, rng):
     """
     partition = with_free_slots(partition, SLOTS)
     attempt = begin(likelihood, prior, partition, anchors, False, rng)
-    slots, _, _, _, split, _, least, is_hopeless = attempt
-    num_blocks = 1 if slots[0] == slots[1] else 2
-    if is_hopeless:
+    num_blocks, split, least = attempt.num_blocks, attempt.split, attempt.least
+    if attempt.is_hopeless:
         return partition, num_blocks, num_blocks
     wanted = split.sides.copy()
     if num_blocks == 1:

@@ -56,12 +56,11 @@ def split_or_merge(likelihood, prior, partition, anchors, are_close, rng):
     :data:`~.split_proposals.SLOTS` slots must be free; `are_close` says whether ``close_anchors`` drew the anchors.
     """
     attempt = begin(likelihood, prior, partition, anchors, are_close, rng)
-    are_together = attempt.slots[0] == attempt.slots[1]
+    num_blocks = attempt.num_blocks
     if attempt.is_hopeless:
-        num_blocks = 1 if are_together else 2
         return num_blocks, num_blocks
     log_q = allocate_in_sequence(
-        likelihood, prior.log_tau2, partition.stats, attempt.split, are_together, attempt.least, rng
+        likelihood, prior.log_tau2, partition.stats, attempt.split, num_blocks == 1, attempt.least, rng
     )
     return conclude(likelihood, prior, partition, anchors, are_close, attempt, log_q)
 

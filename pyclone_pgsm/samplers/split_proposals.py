@@ -56,37 +56,17 @@ class Split(NamedTuple):
     cutoffs: np.ndarray
 
 
-@inner(**LEAF)
-def free_slot(partition, number):
-    """Return the slot that the `number`-th call of ``open_slot``, counted from 0, would open."""
-    return partition.active[partition.counter[0] + number]
-
-
 @inner(nogil=True)
-def make_split(sigma, sides, slots):
-    """Return a split whose blocks are yet to be made."""
-    return Split(sigma, sides, slots, np.zeros(2, np.int64), np.empty(2), np.full(2, -np.inf))
-
-
-@inner(nogil=True)
-def draw_split(partition, anchors, closure, rng):
-    """Prepare a split with the closure in random order, for blocks yet to be made in the first two free slots.
+def start_split(partition, sigma):
+    """Return a split of `sigma`, which may be empty, whose blocks are yet to be made in the first two free slots.
 
     The sides are those of the current labels. If the anchors are in one block, only the second anchor is on side 1.
     """
-    sigma = sample_permutation(rng, anchors, closure)
     sides = path_of(partition.labels, sigma).sides
-    sides[1] = 1
+    sides[1:2] = 1
     first = partition.counter[0]
     slots = partition.active[first : first + 2].copy()
-    return make_split(sigma, sides, slots)
-
-
-@inner(nogil=True)
-def empty_split():
-    """Return a placeholder for a split that will not be used."""
-    none = np.empty(0, np.int64)
-    return make_split(none, np.empty(0, np.int8), none)
+    return Split(sigma, sides, slots, np.zeros(2, np.int64), np.empty(2), np.full(2, -np.inf))
 
 
 @inner(**LEAF)
@@ -124,7 +104,7 @@ def log_split_odds(likelihood, prior, stats, num_others, slots, sizes, merged):
 @inner(nogil=True)
 def make_merged_block(likelihood, partition, slots, closure):
     """Merge the two blocks in the third free slot, by adding the smaller to a copy of the larger; return the slot."""
-    merged = free_slot(partition, 2)
+    merged = partition.active[partition.counter[0] + 2]
     larger, smaller = slots[0], slots[1]
     if partition.sizes[larger] < partition.sizes[smaller]:
         larger, smaller = smaller, larger
@@ -156,6 +136,8 @@ class Attempt(NamedTuple):
     ----------
     slots : (2,) int64
         Slots of the anchors' blocks.
+    num_blocks : int
+        Number of the anchors' blocks, 1 or 2.
     closure : (n,) int64
     others : (k,) int64
         Slots of the other blocks.
@@ -173,6 +155,7 @@ class Attempt(NamedTuple):
     """
 
     slots: np.ndarray
+    num_blocks: int
     closure: np.ndarray
     others: np.ndarray
     merged: int
@@ -202,15 +185,16 @@ def begin(likelihood, prior, partition, anchors, are_close, rng):
             log_odds += log_anchor_odds(likelihood, partition, anchors[0], slots[1], others, sizes)
         least = log_u + log_odds
         is_hopeless = least >= 0.0
-    split = empty_split() if is_hopeless else draw_split(partition, anchors, closure, rng)
-    return Attempt(slots, closure, others, merged, split, log_u, least, is_hopeless)
+    sigma = closure[:0] if is_hopeless else sample_permutation(rng, anchors, closure)
+    split = start_split(partition, sigma)
+    return Attempt(slots, num_blocks, closure, others, merged, split, log_u, least, is_hopeless)
 
 
 @inner(**LEAF)
 def conclude(likelihood, prior, partition, anchors, are_close, attempt, log_q):
     """Accept or reject the attempted move, given log q of its split; return the number of blocks before and after."""
-    slots, closure, others, merged, split, log_u, least, _ = attempt
-    if slots[0] != slots[1]:
+    slots, num_blocks, closure, others, merged, split, log_u, least, _ = attempt
+    if num_blocks == 2:
         if log_q <= least:
             return 2, 2
         copy_row(partition.stats, merged, partition.stats, slots[0])

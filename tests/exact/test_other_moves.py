@@ -182,7 +182,7 @@ COMMON_FAULTS = {
 }
 SAMS_FAULTS = COMMON_FAULTS | {
     "q of a merge from a path drawn anew": Fault(
-        "attempt.split, are_together", "attempt.split, are_together or BROKEN"
+        "attempt.split, num_blocks == 1", "attempt.split, num_blocks == 1 or BROKEN"
     ),
 }
 CLOSE_FAULTS = {

@@ -27,7 +27,7 @@ from scipy.special import gammaln
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.restricted_gibbs import launch, restricted_gibbs, scan
-from pyclone_pgsm.samplers.split_proposals import Split, make_split
+from pyclone_pgsm.samplers.split_proposals import Split
 
 SIGMA = np.array([7, 3, 11, 0, 9, 5])
 LOG_TAU2 = tables(1.0).log_tau2
@@ -37,7 +37,8 @@ START = (1, 1, 0, 1)
 
 def split_of(sides: Any, stats: NDArray[np.float64]) -> Split:
     """With its blocks made."""
-    split = make_split(SIGMA, np.array([0, 1, *sides], np.int8), np.array([1, 2]))
+    slots, sizes = np.array([1, 2]), np.zeros(2, np.int64)
+    split = Split(SIGMA, np.array([0, 1, *sides], np.int8), slots, sizes, np.empty(2), np.full(2, -np.inf))
     for side in range(2):
         members = SIGMA[split.sides == side]
         split.sizes[side] = len(members)

@@ -28,14 +28,15 @@ from scipy.special import gammaln
 
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.samplers.sams import allocate_in_sequence, sams
-from pyclone_pgsm.samplers.split_proposals import Split, make_split
+from pyclone_pgsm.samplers.split_proposals import Split
 
 SIGMA = np.array([7, 3, 11, 0, 9, 5])
 LOG_TAU2 = tables(1.0).log_tau2
 
 
 def split_of(sides: Any) -> Split:
-    return make_split(SIGMA, np.array([0, 1, *sides], np.int8), np.array([1, 2]))
+    slots, sizes = np.array([1, 2]), np.zeros(2, np.int64)
+    return Split(SIGMA, np.array([0, 1, *sides], np.int8), slots, sizes, np.empty(2), np.full(2, -np.inf))
 
 
 def log_q(stats: NDArray[np.float64], sides: Any, least: float = -np.inf) -> float:
