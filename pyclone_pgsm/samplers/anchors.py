@@ -78,8 +78,8 @@ def merge_scores(likelihood, labels, num_blocks):  # type: ignore[no-untyped-def
     return scores
 
 
-def likely_blocks(likelihood, partition, numbers, slots, share):  # type: ignore[no-untyped-def]
-    """Find, for each observation i, the blocks b with at least `share` of its attachment probability.
+def likely_blocks(likelihood, partition, numbers, slots):  # type: ignore[no-untyped-def]
+    """Find, for each observation i, the blocks b with at least :data:`SHARE` of its attachment probability.
 
     The attachment probability is proportional to |b| L(y_i | b), with i taken out of its own block.
 
@@ -117,7 +117,7 @@ def likely_blocks(likelihood, partition, numbers, slots, share):  # type: ignore
             total += log_p[b]
         start[i + 1] = start[i]
         for b in range(len(slots)):
-            if log_p[b] > 0.0 and log_p[b] >= share * total:
+            if log_p[b] > 0.0 and log_p[b] >= SHARE * total:
                 if start[i + 1] == len(blocks):
                     larger = np.empty(2 * len(blocks), np.int32)
                     for m in range(len(blocks)):
@@ -136,9 +136,15 @@ class Reference(AnchorProposal):
         self.record = 0
         self.labels: NDArray[np.int32] = np.zeros(num_observations, np.int32)
 
-    def beaten_by(self, partition: Partition) -> bool:
-        """Whether `partition` should replace the reference."""
-        return self.record < int(partition.counter[0]) <= LARGEST_REFERENCE
+    def adapt(self, likelihood: Any, partition: Partition) -> None:
+        if self.record < int(partition.counter[0]) <= LARGEST_REFERENCE:
+            slots, labels = np.unique(partition.labels, return_inverse=True)
+            self._refer_to(labels.astype(np.int32))
+            self._learn(likelihood, partition, slots.astype(np.int64))
+
+    def _learn(self, likelihood: Any, partition: Partition, slots: NDArray[np.int64]) -> None:
+        """Prepare draws with a new reference: `partition`, whose blocks 0..K-1 are in these (K,) slots."""
+        raise NotImplementedError
 
     def _refer_to(self, labels: NDArray[np.int32]) -> None:
         self.labels = labels
@@ -166,15 +172,10 @@ class ClusterInformedAnchors(Reference):
         super().__init__(num_observations)
         self.scores: NDArray[np.float64] = np.zeros((0, 0))
 
-    def adapt(self, likelihood: Any, partition: Partition) -> None:
-        if self.beaten_by(partition):
-            slots, labels = np.unique(partition.labels, return_inverse=True)
-            labels = labels.astype(np.int32)
-            scores = compiled_for(merge_scores, type(likelihood))(likelihood, labels, len(slots))
-            self._set(labels, scores)
+    def _learn(self, likelihood: Any, partition: Partition, slots: NDArray[np.int64]) -> None:
+        self._set(compiled_for(merge_scores, type(likelihood))(likelihood, self.labels, len(slots)))
 
-    def _set(self, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
-        self._refer_to(labels)
+    def _set(self, scores: NDArray[np.float64]) -> None:
         self.scores = scores
         num_blocks = self.record
         self._cumulative = np.ones((num_blocks, num_blocks))
@@ -199,7 +200,8 @@ class ClusterInformedAnchors(Reference):
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         if len(state["anchor_scores"]):
-            self._set(state["anchor_labels"].astype(np.int32), state["anchor_scores"].astype(float))
+            self._refer_to(state["anchor_labels"].astype(np.int32))
+            self._set(state["anchor_scores"].astype(float))
 
 
 class ThresholdInformedAnchors(Reference):
@@ -215,14 +217,9 @@ class ThresholdInformedAnchors(Reference):
         self.blocks: NDArray[np.int32] = np.zeros(0, np.int32)
         self.start: NDArray[np.int64] = np.zeros(num_observations + 1, np.int64)
 
-    def adapt(self, likelihood: Any, partition: Partition) -> None:
-        if self.beaten_by(partition):
-            slots, labels = np.unique(partition.labels, return_inverse=True)
-            self._refer_to(labels.astype(np.int32))
-            kernel = compiled_for(likely_blocks, type(likelihood))
-            self.blocks, self.start = kernel(
-                likelihood, partition, self.labels, slots.astype(np.int64), SHARE
-            )
+    def _learn(self, likelihood: Any, partition: Partition, slots: NDArray[np.int64]) -> None:
+        kernel = compiled_for(likely_blocks, type(likelihood))
+        self.blocks, self.start = kernel(likelihood, partition, self.labels, slots)
 
     def draw(self, rng: np.random.Generator, count: int = 2) -> NDArray[np.int64]:
         first = int(rng.integers(self.num_observations))

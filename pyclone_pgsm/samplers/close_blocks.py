@@ -40,7 +40,7 @@ def log_predictives_of(likelihood, partition, slots, i):
 @inner(nogil=True)
 def close_anchors(likelihood, partition, rng):
     """Draw an ordered pair of anchors from h(s | c); both are the same if there is no second one."""
-    slot = np.int64(partition.active[int(rng.random() * partition.counter[0])])
+    slot = partition.active[int(rng.random() * partition.counter[0])]
     members = closure_of(partition.labels, slot, slot, partition.sizes[slot])
     place = int(rng.random() * len(members))
     first = members[place]
