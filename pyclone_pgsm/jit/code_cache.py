@@ -41,8 +41,6 @@ def distrusted(folder: Path) -> bool:
 
     Anyone who can write there can make this user run anything: only the user may own the folder and write there.
     """
-    if os.name != "posix":
-        return False
     found = folder.stat()
     if found.st_uid != os.geteuid():
         reason = "it belongs to another user"

@@ -70,8 +70,7 @@ def _number_functions_anew() -> None:
 
 
 _number_functions_anew()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_number_functions_anew)
+os.register_at_fork(after_in_child=_number_functions_anew)
 
 
 class _Inner:
