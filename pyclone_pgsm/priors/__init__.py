@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.priors.common import slice_sample as slice_sample
 from pyclone_pgsm.priors.contract import Prior as Prior
 from pyclone_pgsm.priors.custom import CustomPrior as CustomPrior
 from pyclone_pgsm.priors.custom import tabulated_prior

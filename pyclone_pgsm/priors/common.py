@@ -63,8 +63,8 @@ def slice_sample(
     log_density: Callable[[float], float],
     x: float,
     rng: np.random.Generator,
-    lower: float = -math.inf,
-    upper: float = math.inf,
+    lower: float,
+    upper: float,
     width: float = 1.0,
 ) -> float:
     """Make one step of a Markov chain that leaves a density on (lower, upper) invariant (Neal 2003, Figures 3 and 5).

@@ -39,8 +39,8 @@ from pyclone_pgsm.priors import (
     common,
     make_prior,
     prior_from_dict,
-    slice_sample,
 )
+from pyclone_pgsm.priors.common import slice_sample
 
 
 def pitman_yor(concentration: float, discount: float) -> PitmanYor:
