@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -52,10 +52,6 @@ class MatrixOptions:
     def to_dict(self) -> dict[str, Any]:
         """Return the options in JSON's types."""
         return {name: value for name, value in vars(self).items() if value is not None}
-
-    def renamed(self, likelihood: str) -> MatrixOptions:
-        """Return the same options with another path of the likelihood's file."""
-        return replace(self, likelihood=likelihood)
 
     def make_model(self, data: DataMatrix) -> Model:
         """Make the model of the rows.

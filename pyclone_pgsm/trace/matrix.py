@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import h5py
@@ -55,7 +55,7 @@ class MatrixData:
 
     def make_model(self, likelihood: str | None = None) -> Model:
         """Make the model of the rows; `likelihood` (``FILE.py:CLASS``) replaces the name of a likelihood's file."""
-        options = self.options if likelihood is None else self.options.renamed(likelihood)
+        options = self.options if likelihood is None else replace(self.options, likelihood=likelihood)
         return options.make_model(self.matrix)
 
     @property
