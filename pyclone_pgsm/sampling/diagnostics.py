@@ -106,7 +106,7 @@ def _variances(x: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _rhat(x: NDArray[np.float64]) -> float:
-    """Return the square root of the ratio of these variances."""
+    """Return the square root of the ratio of the overall variance to that within chains."""
     if np.all(x == x[0, 0]):
         return 1.0
     if np.all(x == x[:, :1]):

@@ -232,9 +232,6 @@ class PyCloneModel(Model):
         sizes = [len(self.choices[place].values) for place in self._sources[part] if place is not None]
         return math.prod(sizes) * self._parts[part].num_rows * self.grid_size * BYTES_PER_POINT
 
-    def _tables(self, part: int, setting: _Setting) -> XiGrid | PyClone:
-        return self._grid((part, setting)) if len(self._parts) > 1 else self._likelihood((setting,))
-
     def _settings(self, values: Values) -> tuple[_Setting, ...]:
         """Return the setting of each part."""
         return tuple(
@@ -323,7 +320,8 @@ class PyCloneModel(Model):
 
         If tables of all settings can be kept, the function looks its values up there.
         """
-        samples = slice(part, part + 1) if len(self._parts) > 1 else slice(None)
+        is_split = len(self._parts) > 1
+        samples = slice(part, part + 1) if is_split else slice(None)
         index, points = index[:, samples], points[:, samples]
         index = np.where(index < 0, -1, index - self._first_rows[part])
         if not self._keeps_all_tables:
@@ -334,7 +332,7 @@ class PyCloneModel(Model):
 
         @cache
         def log_likelihood(setting: _Setting) -> float:
-            tables = self._tables(part, setting)
+            tables = self._grid((part, setting)) if is_split else self._likelihood((setting,))
             return float(
                 counts @ tables.xi.take(cells) + counts_of_rows @ tables.xi_max[: len(counts_of_rows)]
             )
@@ -397,7 +395,8 @@ class PyCloneModel(Model):
         weights = self._base(values[len(self.choices) :]).weights
         shares = weights.T[:2, :, None] * self._components[:2, None, :] / likelihood.base
         means = compiled_for(posterior_means, PyClone)
-        probabilities = means(likelihood, np.ascontiguousarray(shares), partition)  # as in `watched`
+        # contiguous, as in `watched`: compiled once for both
+        probabilities = means(likelihood, np.ascontiguousarray(shares), partition)
         drawn = draw_weights(probabilities, rng)
         values = (*values[: len(self.choices)], *drawn)
         changed = with_base(likelihood, self._base(drawn))

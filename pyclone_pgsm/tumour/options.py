@@ -63,12 +63,12 @@ class ModelOptions:
     prevalence_prior: str = "learned"
 
     def __post_init__(self) -> None:
-        for name, value, known in (
-            ("genotype_prior", self.genotype_prior, GENOTYPE_PRIORS),
-            ("density", self.density, DENSITIES),
-            ("prevalence_prior", self.prevalence_prior, PREVALENCE_PRIORS),
+        for name, known in (
+            ("genotype_prior", GENOTYPE_PRIORS),
+            ("density", DENSITIES),
+            ("prevalence_prior", PREVALENCE_PRIORS),
         ):
-            check_choice(name, value, known)
+            check_choice(name, getattr(self, name), known)
         if isinstance(self.precision, str):
             if self.precision != PER_SAMPLE:
                 expected = f"a positive number, {PER_SAMPLE!r}, or None, which infers it"
