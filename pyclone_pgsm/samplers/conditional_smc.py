@@ -33,6 +33,7 @@ from pyclone_pgsm.samplers.particle_blocks import (
 )
 from pyclone_pgsm.samplers.particles import (
     MERGED,
+    Particles,
     Weights,
     draw_particle,
     keep_num_particles,
@@ -83,6 +84,23 @@ class Targets(NamedTuple):
     anneal_split: float
 
 
+class Workspace(NamedTuple):
+    """Arrays for a run of the algorithm.
+
+    Attributes
+    ----------
+    particles, children : Particles
+    ancestry : (n, R) int16
+        2 parent + choice of each split particle at each step, from which the path of the drawn particle is traced.
+    weights : Weights
+    """
+
+    particles: Particles
+    children: Particles
+    ancestry: np.ndarray
+    weights: Weights
+
+
 @inner(nogil=True)
 def sample_permutation(rng, anchors, closure):
     """Algorithm 2: draw sigma, which starts with the anchors in random order, followed by the shuffled others."""
@@ -108,25 +126,27 @@ def conditional_smc(likelihood, prior, num_others, path, settings, one_merged, p
     `num_others` is the number of blocks without an anchor, and `path` the current allocations. Returns the new path,
     and the positions of the two anchors' blocks in the pool, which are equal if merged.
     """
+    n = len(path.sigma)
     size = (2 * settings.num_particles if settings.scheme == OPTIMAL else settings.num_particles) + 2
-    ancestry = np.empty((len(path.sigma), size), np.int16)
-    weights = Weights(np.zeros(size, np.int64), np.zeros(size))
-    workspace = make_particles(size), make_particles(size), ancestry, weights
+    workspace = Workspace(
+        make_particles(size),
+        make_particles(size),
+        np.empty((n, size), np.int16),
+        Weights(np.zeros(size, np.int64), np.zeros(size)),
+    )
     blocks = start_blocks(likelihood, pool, path.sigma)
     targets = make_targets(likelihood, prior, num_others, path.sigma, settings.annealed, pool, blocks[0])
     chosen, first, second = run_particles(
         likelihood, targets, path, settings, one_merged, blocks, workspace, pool, rng
     )
-    return trace_path(path.sigma, ancestry, chosen), first, second
+    return trace_path(path.sigma, workspace.ancestry, chosen), first, second
 
 
 @inner(**LEAF)
 def run_particles(likelihood, targets, path, settings, one_merged, blocks, workspace, pool, rng):
     """Run the steps of Algorithm 3 and return the particle that is drawn at the end, with its two blocks.
 
-    The `workspace` has space for particles and for their children, the ancestry (n, R), which receives 2 parent +
-    choice of each split particle at each step, and weights. No array is created or returned here, so that compiled code
-    need not count references to arrays.
+    No array is created or returned here, so that compiled code need not count references to arrays.
     """
     particles, children, ancestry, weights = workspace
     particles = initialise(rng, targets, settings, one_merged, path, blocks, particles)

@@ -187,7 +187,12 @@ def compact(particles, pool):
 @inner(nogil=True)
 def resample_if_uneven(rng, settings, particles, is_last, weights, pool):
     """Resample the children if the effective sample size is low (optimal scheme: if there are more than N)."""
-    free_copies, log_w, _, _, _, _, num, reference = particles
+    free_copies, log_w, num, reference = (
+        particles.free_copies,
+        particles.log_w,
+        particles.num,
+        particles.reference,
+    )
     all_copies, w = weights
     if settings.scheme == OPTIMAL:
         if num <= settings.num_particles:

@@ -1,5 +1,8 @@
 """Unique particles of conditional SMC with their multiplicities: weights, the resampling step, the final draw.
 
+All merged particles are identical, and copies made by resampling stay identical until they draw differently, so that
+identical particles are stored once. Their blocks are in a pool (:mod:`~pyclone_pgsm.samplers.particle_blocks`).
+
 If `one_merged` is True, one copy represents all merged particles (:func:`has_one_merged`).
 """
 

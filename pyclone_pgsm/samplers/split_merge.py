@@ -10,6 +10,7 @@ import numpy as np
 from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.partition import close_slot, copy_row, fill_block, open_slot, with_free_slots
 from pyclone_pgsm.samplers.conditional_smc import Path, conditional_smc, sample_permutation
+from pyclone_pgsm.samplers.resampling import BOTH_KINDS, OPTIMAL
 
 
 def split_merge(likelihood, prior, partition, anchors, settings, one_merged, pool, rng):
@@ -38,6 +39,8 @@ def split_merge(likelihood, prior, partition, anchors, settings, one_merged, poo
     num_blocks_before, num_blocks_after : int
         Number of blocks that contain an anchor (1 or 2).
     """
+    if one_merged is None and settings.scheme in (OPTIMAL, BOTH_KINDS):
+        raise ValueError("this resampling scheme requires one_merged=True")
     partition = with_free_slots(partition, 1)
     closure, slots, num_before = closure_of_pair(partition, anchors)
     num_others = partition.counter[0] - num_before
