@@ -65,14 +65,17 @@ def initial_labels(
     Raises
     ------
     UsageError
-        The labels are not T integers.
+        `init` is not a valid start, or the labels are not T integers.
     """
     if not isinstance(init, str):
         return _checked_labels(np.asarray(init), num_observations)
+    check_init(init)
     if init == "single":
         return np.zeros(num_observations, np.int32)
     if init == "disconnected":
         return np.arange(num_observations, dtype=np.int32)
+    if is_file(init):
+        raise UsageError(f"`init` {init!r}: must be one of {INITS}")
     num_clusters = int(init.partition(":")[2] or RANDOM_CLUSTERS)
     return canonical(rng.integers(num_clusters, size=num_observations)).astype(np.int32)
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import CLONAL, PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL, Observations
 from pyclone_pgsm.tumour.genotypes import Genotype, clonal_genotypes, genotype_states, two_state_genotypes
 
@@ -116,6 +117,8 @@ class XiGrid(NamedTuple):
 
 def prevalence_grid(grid_size: int) -> NDArray[np.float64]:
     """Return the prevalences 0, 1/(G-1), .., 1."""
+    if grid_size < 2:
+        raise UsageError(f"grid size {grid_size}: at least 2 points are needed")
     return np.arange(grid_size) / (grid_size - 1)
 
 
@@ -164,7 +167,7 @@ def split_by_sample(table: LocusTable) -> list[LocusTable]:
     return parts
 
 
-def choose_grid_size(observations: Observations, num_rows: int) -> int:
+def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int = MAX_BYTES) -> int:
     """Choose the number of grid points according to the data: ``--grid-size auto``.
 
     A grid is fine enough if its step is about twice the posterior standard deviation of the best-known prevalence; on a
@@ -181,7 +184,7 @@ def choose_grid_size(observations: Observations, num_rows: int) -> int:
 
     In a pure diploid sample this is STEP 0.6 / sqrt(LARGE_CLUSTER sum(d)). The result is the smallest of `GRID_SIZES`
     with such a step, or the largest if none has one, but no more points than let ``xi`` and ``likelihood`` of the
-    `num_rows` distinct observations fit into `MAX_BYTES`, except that the first of `GRID_SIZES` is always allowed.
+    `num_rows` distinct observations fit into `max_bytes`, except that the first of `GRID_SIZES` is always allowed.
     """
     content, in_tumour = observations.tumour_content, observations.major_cn + observations.minor_cn
     copies = content * in_tumour + (1.0 - content) * observations.normal_cn
@@ -192,7 +195,7 @@ def choose_grid_size(observations: Observations, num_rows: int) -> int:
     step = STEP / math.sqrt(most) if most > 0.0 else 1.0
     chosen = GRID_SIZES[0]
     for size in GRID_SIZES[1:]:
-        if 1.0 / (chosen - 1) <= step or size * num_rows * BYTES_PER_POINT > MAX_BYTES:
+        if 1.0 / (chosen - 1) <= step or size * num_rows * BYTES_PER_POINT > max_bytes:
             break
         chosen = size
     return chosen
@@ -295,6 +298,8 @@ class ReadsAtPrevalences:
         """
         from pyclone_pgsm.tumour.kernels import fill_grid
 
+        if not precision > 0:
+            raise UsageError(f"precision {precision}: the beta-binomial needs a number above 0")
         error_rates = self._error_rate
         if error_rate is not None:
             error_rates = np.where(np.isnan(error_rates), error_rate, error_rates)

@@ -89,9 +89,10 @@ def test_starts_that_mean_nothing(init: str) -> None:
         f"`init` {init!r}: must be one of single, disconnected, random, random:K with K clusters, apart (each chain in "
         "another way), or a file "
     )
-    with pytest.raises(UsageError) as caught:
-        check_init(init)
-    assert str(caught.value) == expected + "with a column cluster_id"
+    for refuse in (check_init, lambda text: initial_labels(text, 3, rng())):
+        with pytest.raises(UsageError) as caught:
+            refuse(init)
+        assert str(caught.value) == expected + "with a column cluster_id"
 
 
 def test_a_file_is_whatever_has_no_other_meaning() -> None:
@@ -101,6 +102,8 @@ def test_a_file_is_whatever_has_no_other_meaning() -> None:
     for init in ("start.tsv", "./single", "randomly"):
         check_init(init)
         assert is_file(init)
+        with pytest.raises(UsageError, match="must be one of single"):
+            initial_labels(init, 3, rng())
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from xi_reference import Row, log_likelihoods, log_pmf_scipy, log_pmf_sum, observations
 
-from pyclone_pgsm.tumour import grid as grid_module
+from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS, LOOSE
 from pyclone_pgsm.tumour.grid import (
     GRID_SIZES,
@@ -439,6 +439,24 @@ def test_interning_survives_huge_values() -> None:
 def test_prevalence_grid() -> None:
     np.testing.assert_array_equal(prevalence_grid(5), [0.0, 0.25, 0.5, 0.75, 1.0])
     assert prevalence_grid(1601)[-1] == 1.0
+    with pytest.raises(UsageError) as caught:
+        prevalence_grid(1)
+    assert str(caught.value) == "grid size 1: at least 2 points are needed"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((11, "majr", math.inf), "genotype prior 'majr': expected one of major, parental,"),
+        ((11, "major", 0.0), "precision 0.0: the beta-binomial needs a number above 0"),
+        ((11, "major", math.nan), "precision nan: the beta-binomial needs a number above 0"),
+        ((0, "major", math.inf), "grid size 0: at least 2 points are needed"),
+    ],
+)
+def test_unusable_options(options: tuple, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        likelihood_grid(some_data(), *options)
+    assert str(caught.value).startswith(message)
 
 
 def chosen(
@@ -446,6 +464,7 @@ def chosen(
     depths: list[int],
     num_rows: int = 10,
     locus: Row = Row(0, 0),  # noqa: B008
+    **options: int,
 ) -> int:
     """The size for mutations at equal loci, with these depths in the samples."""
     rows = [dataclasses.replace(locus, alt=depth // 4, ref=depth - depth // 4) for depth in depths]
@@ -456,7 +475,7 @@ def chosen(
         if field.name not in ("mutation_ids", "sample_ids", "annotations")
     }
     many = type(data)([str(i) for i in range(mutations)], data.sample_ids, **repeated)
-    return choose_grid_size(many, num_rows)
+    return choose_grid_size(many, num_rows, **options)
 
 
 def test_grid_size_grows_with_depth_and_mutations() -> None:
@@ -494,11 +513,11 @@ def test_grid_size_depends_on_tumour_content_and_copy_numbers() -> None:
     assert chosen(38_000, [100], locus=Row(0, 0, tumour_content=0.1)) == 401
 
 
-def test_grid_size_is_capped_by_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_grid_size_is_capped_by_memory() -> None:
     assert chosen(100_000, [1000], num_rows=1000) == 1601
-    for most, size in ((16 * 1000 * 1601, 1601), (16 * 1000 * 1600, 801), (1, 101)):
-        monkeypatch.setattr(grid_module, "MAX_BYTES", most)
-        assert chosen(100_000, [1000], num_rows=1000) == size
+    assert chosen(100_000, [1000], num_rows=1000, max_bytes=16 * 1000 * 1601) == 1601
+    assert chosen(100_000, [1000], num_rows=1000, max_bytes=16 * 1000 * 1600) == 801
+    assert chosen(100_000, [1000], num_rows=1000, max_bytes=1) == 101
 
 
 def test_grid_size_without_data() -> None:
