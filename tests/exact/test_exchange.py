@@ -128,7 +128,7 @@ FAULTS = CONSTANTS | {
     "members allocated without the share": Fault(
         "first = rng.random()", "first = (1.5 if BROKEN else 1.0) * rng.random()"
     ),
-    "statistics without the members that moved": Fault(
+    "members that moved stay in the old statistic": Fault(
         "likelihood.add(partition.stats[target], i)",
         "likelihood.add(partition.stats[source if BROKEN else target], i)",
     ),
