@@ -28,7 +28,7 @@ def mixture_settings(settings: Settings, num_observations: int) -> Settings:
     was reached after 0.3 s in the median, and after 1.5 s with multinomial resampling.
     """
     resolved = settings.resolve(num_observations)
-    if settings.anchors > 2 or settings.resampling is not None:
+    if settings.anchors > 2 or settings.resampling not in (None, MIXTURE_SCHEME):
         return resolved
     threshold = MIXTURE_THRESHOLD if settings.resample_threshold is None else settings.resample_threshold
     return replace(resolved, resampling=MIXTURE_SCHEME, resample_threshold=threshold)

@@ -308,6 +308,8 @@ def test_settings_chosen_from_the_data():
     )
     assert mixture_settings(Settings(resample_threshold=0.2), 10**6).sampler == "mixed"
     assert mixture_settings(Settings(anchors=3), 100).resampling == "multinomial"
+    assert mixture_settings(Settings(resampling="both-kinds"), 100).resample_threshold == 0.1
+    assert mixture_settings(Settings(resampling="optimal"), 100).resample_threshold == 0.5
     with pytest.raises(UsageError, match="`anchors` 3: `resampling` both-kinds can only be used with two"):
         Settings(anchors=3, resampling="both-kinds")
     others = Settings(sampler="mixed-sams").resolve(100)
