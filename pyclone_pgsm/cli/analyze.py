@@ -32,6 +32,7 @@ from pyclone_pgsm.cli.progress import progress_bars, say, summary_lines
 from pyclone_pgsm.cli.tumours import (
     SEGMENT_OPTIONS,
     Inputs,
+    Mutations,
     Tumour,
     each_tumour,
     folder_for,
@@ -174,7 +175,7 @@ def run(
 )
 def prepare(
     context: typer.Context,
-    inputs: Inputs = None,
+    inputs: Mutations = None,
     out: Annotated[Path | None, output_option("Output folder. \\[default: INPUT's name + _prepared]")] = None,
 ) -> None:
     """Join mutations with segments: write table.tsv, which analyze reads, and left_out.tsv."""

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from copy import copy
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -48,6 +49,18 @@ def taking(*groups: Options) -> Callable[[Callable[..., None]], Callable[..., No
 def some(group: Options, *names: str) -> Options:
     """Return some options of a group."""
     return {name: group[name] for name in names}
+
+
+def with_help(group: Options, **texts: str) -> Options:
+    """Return a group in which some options have another help."""
+    changed = dict(group)
+    for name, text in texts.items():
+        annotation, default = group[name]
+        kind, option = get_args(annotation)
+        option = copy(option)
+        option.help = text
+        changed[name] = Annotated[kind, option], default
+    return changed
 
 
 METAVARS = {int: "INT", float: "FLOAT", str: "NAME", Path: "FILE"}
@@ -132,7 +145,8 @@ DENSITY_OPTIONS = grouped(
         "grid_size": (
             str,
             "auto",
-            "Points of the grid of prevalences, 11 to 10001; auto: 101 to 1601, by depth and number of mutations.",
+            "Points of the grid of prevalences, 11 to 10001; auto: 101 to 1601, by number of mutations, depth, copy "
+            "numbers and tumour content.",
             "auto|INT",
         ),
         "prevalence_prior": (
@@ -181,7 +195,7 @@ CHAIN_OPTIONS = grouped(
             "move), pgsm or gibbs (one kind alone), mixed-sams or sams (sequentially allocated merge-split moves), "
             "restricted-gibbs or "
             "mixed-restricted-gibbs. \\[default: mixed; for more than 5000 mutations mixed-sams, unless --anchors, "
-            "--particles or --targets asks for particle Gibbs]",
+            "--particles, --targets, --resampling or --resample-threshold asks for particle Gibbs]",
         ),
         "sweeps": (int, 1, "Gibbs sweeps in each iteration."),
         "moves": (
@@ -202,7 +216,7 @@ CHAIN_OPTIONS = grouped(
             float | None,
             None,
             "Relative effective sample size of the particles below which they are resampled, 0 (never) to 1. "
-            "\\[default: 0.5; 0.1 of cluster]",
+            "\\[default: 0.5; 0.1 of cluster with both-kinds]",
         ),
         "resampling": (
             str | None,
@@ -253,7 +267,8 @@ CHAIN_OPTIONS = grouped(
         "burn_in": (
             int | None,
             None,
-            "Iterations that summaries skip. \\[default: found; half of a number of iterations]",
+            "Iterations that summaries skip; if their number is auto, the fewest, during which chains adapt. "
+            "\\[default: found; half of a number of iterations]",
         ),
         "thin": (int, 1, "Save every n-th iteration."),
         "chains": (int, 4, "Independent chains."),

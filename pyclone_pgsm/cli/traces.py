@@ -14,6 +14,7 @@ from pyclone_pgsm.cli.options import (
     output_option,
     some,
     taking,
+    with_help,
 )
 from pyclone_pgsm.cli.parsing import command_line, given_options, parse_formats, parse_number, result_options
 from pyclone_pgsm.cli.progress import progress_bars, say, summary_lines
@@ -29,11 +30,20 @@ FileLikelihood = Annotated[
         "you name it here.",
     ),
 ]
+SKIPPED = with_help(
+    some(CHAIN_OPTIONS, "burn_in"), burn_in="Iterations to leave out. \\[default: those of the run]"
+)
 Existing = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace made by run, analyze or cluster.")]
 
 
 @taking(
-    some(CHAIN_OPTIONS, "max_iterations", "max_time", "require_convergence", "threads"),
+    with_help(
+        some(CHAIN_OPTIONS, "max_iterations", "max_time", "require_convergence", "threads"),
+        max_iterations="Iterations after which chains that have not converged stop. \\[default: as in the trace; twice "
+        "as many if it stopped there]",
+        max_time="Seconds after which chains that have not converged stop. \\[default: as in the trace; none if it "
+        "stopped there]",
+    ),
     some(WRITING_OPTIONS, "quiet"),
 )
 def resume(
@@ -99,9 +109,7 @@ def merge(
     say(context.params, f"{count(chains, 'chain')} written to {out}")
 
 
-@taking(
-    SUMMARY_OPTIONS, STATE_OPTIONS, some(CHAIN_OPTIONS, "burn_in", "require_convergence"), WRITING_OPTIONS
-)
+@taking(SUMMARY_OPTIONS, STATE_OPTIONS, SKIPPED, some(CHAIN_OPTIONS, "require_convergence"), WRITING_OPTIONS)
 def summarize(
     context: typer.Context,
     trace: Existing,
@@ -131,7 +139,7 @@ def summarize(
     require_convergence(given, [] if result.convergence.converged else [out])
 
 
-@taking(some(SUMMARY_OPTIONS, "consensus", "formats"), some(CHAIN_OPTIONS, "burn_in"), WRITING_OPTIONS)
+@taking(some(SUMMARY_OPTIONS, "consensus", "formats"), SKIPPED, WRITING_OPTIONS)
 def plot(
     context: typer.Context,
     trace: Existing,

@@ -28,16 +28,20 @@ if TYPE_CHECKING:
     from pyclone_pgsm.inputs.tumour_content import ContentOption
 
 SEGMENTS = "Mutations and segments (VCF, MAF)"
+FORMATS = "VCF, MAF or a table chrom pos ref alt sample_id ref_counts alt_counts; FILE or SAMPLE=FILE"
 
 Inputs = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="INPUT",
         help="Tables of read counts: PyClone-VI's long format, or PyClone's, one file per sample; TSV or CSV, .gz too. "
-        "With -c: mutations, as VCF, MAF or a table chrom pos ref alt sample_id ref_counts alt_counts; FILE or "
-        "SAMPLE=FILE.",
+        f"With -c: mutations, as {FORMATS}.",
         show_default=False,
     ),
+]
+Mutations = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="INPUT", help=f"Mutations, as {FORMATS}.", show_default=False),
 ]
 
 
