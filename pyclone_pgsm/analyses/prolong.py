@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.sampling.settings import Settings, rounded_up
 from pyclone_pgsm.trace import RunOptions, Trace
 
 
@@ -73,7 +73,7 @@ def _until_converged(trace: Trace, max_iterations: int | None, max_time: float |
     else:
         most = settings.max_iterations or settings.lengths[0]
     if max_iterations is not None:
-        most = -(-max_iterations // 10) * 10
+        most = rounded_up(max_iterations)
     if max_time is None and options.stopped is None:
         max_time = settings.max_time
     burn_in = settings.lengths[1]

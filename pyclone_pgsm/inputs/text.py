@@ -20,6 +20,7 @@ from pyclone_pgsm.inputs.problems import FileProblems
 T = TypeVar("T")
 
 _GZIP = b"\x1f\x8b"
+BEGINNING = 2**18  # bytes
 
 _BINARY = {
     b"PK\x03\x04": "a zip archive or an Excel workbook (.xlsx); save the sheet as tab-separated text",
@@ -106,13 +107,13 @@ def read_each(found: Sequence[FileProblems], read: Callable[[int], T]) -> dict[s
     return results
 
 
-def beginning(path: Path, size: int = 2**18) -> bytes:
-    """Return the first bytes of a file, decompressed: fewer if reading fails, none if it is not a file."""
+def beginning(path: Path) -> bytes:
+    """Return the first :data:`BEGINNING` bytes of a file, decompressed; fewer if it is shorter or cannot be read."""
     found = b""
     with suppress(InputError, OSError, ValueError):
         if path.is_file():
             with unpacked(path, FileProblems(str(path))) as file:
-                while len(found) < size and (more := file.read1(size - len(found))):  # type: ignore[attr-defined]
+                while len(found) < BEGINNING and (more := file.read1(BEGINNING - len(found))):  # type: ignore[attr-defined]
                     found += more
     return found
 

@@ -53,6 +53,8 @@ LEAF = {"nogil": True, "_nrt": False}
 instructions per array and call, often more than the arithmetic. (With these options numba refuses to compile an
 allocation.) Only such a function may call one that returns arrays: any other caller would release them once too
 often."""
+SUM = {"reassoc", "nsz", "contract"}
+"""The option ``fastmath`` of :func:`inner` for sums that may be reordered, and so vectorised."""
 ALLOCATING = {"nogil": True, "_nrt": True}
 """Options of an inner function that may create arrays, whatever the options of its caller."""
 INNER: dict[str, Any] = {

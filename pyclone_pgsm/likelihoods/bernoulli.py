@@ -22,13 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import DataValueError, UsageError
-from pyclone_pgsm.jit.compiling import LEAF, inner
+from pyclone_pgsm.jit.compiling import LEAF, SUM, inner
 from pyclone_pgsm.likelihoods.choice import Choice, log_uniform
 from pyclone_pgsm.likelihoods.contract import leaf, register
 from pyclone_pgsm.likelihoods.local_dependence import doubts_of_independence
 from pyclone_pgsm.likelihoods.parameters import as_numbers, check_weight, observations_by_variables
-
-SUM = {"reassoc", "nsz", "contract"}
 
 COUNT, BASE, ONES = 0, 1, 2
 ONE, ZERO = 0, 1  # tables of log(a + n) and log(b + n), n ones or zeros

@@ -38,7 +38,7 @@ Other methods are called from Python only, and are also optional:
 
 ``from_data(cls, data, **parameters)``
     Class method: make the likelihood of a (T, D) float64 matrix; without it a class cannot be used on the command line.
-    The parameters have defaults and are numbers, or arrays given as nested lists. Raises
+    The parameters are numbers, or arrays given as nested lists; one without a default must be given. Raises
     :class:`~pyclone_pgsm.errors.DataValueError` for a value of the data that the likelihood does not allow, and
     :class:`~pyclone_pgsm.errors.UsageError` for a parameter that it does not allow.
 ``cluster_parameters(self, stat)``

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import DataValueError
-from pyclone_pgsm.jit.compiling import LEAF, inner
+from pyclone_pgsm.jit.compiling import LEAF, SUM, inner
 from pyclone_pgsm.likelihoods.choice import Choice, log_uniform
 from pyclone_pgsm.likelihoods.contract import leaf, register
 from pyclone_pgsm.likelihoods.normal_prior import (
@@ -62,8 +62,6 @@ from pyclone_pgsm.likelihoods.normal_prior import (
     scale_matrix,
     terms_by_count,
 )
-
-SUM = {"reassoc", "nsz", "contract"}
 
 COUNT, LOG_DET, LEVEL, POWER, FACTOR = 0, 1, 2, 3, 4
 WIDEST = 1e3  # |x_d| beyond which double precision is not enough

@@ -77,7 +77,7 @@ def predictive(
 ) -> Predictive:
     """Return the posterior predictive density of a trace of a matrix, from about `most` saved partitions.
 
-    `weights` are the shares of the chains (:attr:`Result.chain_weights`). `burn_in` and the errors are those of
+    `weights` are the shares of the chains, ``chain_weights`` of a result. `burn_in` and the errors are those of
     :func:`~pyclone_pgsm.posterior.summarize.summarize`.
     """
     thinned = draw_rows(trace, burn_in, most, weights)

@@ -59,5 +59,8 @@ class Prior:
         raise NotImplementedError
 
     def to_dict(self, num_observations: int | None = None) -> dict[str, Any]:
-        """Return the prior in JSON's types, for :func:`prior_from_dict`; only a custom prior needs T for that."""
+        """Return the prior in JSON's types, for :func:`pyclone_pgsm.priors.prior_from_dict`.
+
+        Only a custom prior needs T for that.
+        """
         return {"name": self.name, **asdict(self)}

@@ -101,7 +101,7 @@ def _item(
     return {**named(item), "target_id": target}
 
 
-def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
+def prevalence_lines(summary: Summary) -> dict[str, Any]:
     """Draw the prevalence of each cluster across the samples, with intervals."""
     shown = appearance.largest_clusters(summary.cluster_size, MOST_LINES)
     D = len(summary.sample_ids)
@@ -155,7 +155,7 @@ def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
     )
     tooltips = [("cluster", "@cluster"), ("mutations", "@size"), ("sample", "@sample")]
     tooltips.append(("prevalence", "@y{0.000} [@lower{0.000}, @upper{0.000}]"))
-    return _item(made, target, dots, tooltips)
+    return _item(made, "prevalences", dots, tooltips)
 
 
 def scatter(target: str, fields: Sequence[tuple[str, str]], names: Sequence[str]) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def scatter(target: str, fields: Sequence[tuple[str, str]], names: Sequence[str]
     return _item(made, target, dots, tooltips, limit=6)
 
 
-def densities(target: str) -> dict[str, Any]:
+def densities() -> dict[str, Any]:
     """Prepare a plot of the clusters' posterior densities, which ``page.js`` fills for the selected sample."""
     source = ColumnDataSource(
         {name: [] for name in ("xs", "ys", "cluster", "colour", "alpha")}, name="densities"
@@ -191,7 +191,7 @@ def densities(target: str) -> dict[str, Any]:
     )
     shapes = made.add_glyph(source, glyph)
     shapes.nonselection_glyph = None
-    return _item(made, target, shapes, [("cluster", "@cluster")])
+    return _item(made, "densities", shapes, [("cluster", "@cluster")])
 
 
 def density_values(summary: Summary) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:

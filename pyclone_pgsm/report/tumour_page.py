@@ -93,7 +93,7 @@ def tumour_page(content: Content) -> Page:
     fields += [("cluster", "cluster"), ("second", "second"), ("across", "tell_x"), ("up", "tell_y")]
     drawn = [figures.scatter("pairs", fields, names)]
     if summary.num_clusters:
-        drawn = [figures.prevalence_lines(summary, "prevalences"), figures.densities("densities"), *drawn]
+        drawn = [figures.prevalence_lines(summary), figures.densities(), *drawn]
     else:  # all mutations are outliers
         sections = [each for each in sections if each.anchor not in ("across-section", "density-section")]
     found = {**tumour_data(summary, data, shown), "colours": colours}

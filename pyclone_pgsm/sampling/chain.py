@@ -28,7 +28,7 @@ from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS, AnchorProposal
 from pyclone_pgsm.samplers.hyperparameters import evaluate, resample_hyperparameters
 from pyclone_pgsm.samplers.initial import initial_labels
 from pyclone_pgsm.sampling.moves import make_steps
-from pyclone_pgsm.sampling.settings import Settings, start_of
+from pyclone_pgsm.sampling.settings import LARGEST_REBUILD, Settings, start_of
 
 LARGEST_START = 4 << 30  # largest size in bytes of the block statistics of a start
 
@@ -82,7 +82,7 @@ class Records:
 
 def rebuild_interval(model: Model, num_samples: int = 1) -> int:
     """Return the number of iterations between two rebuilds: fewer for large data, so that chains can stop soon."""
-    return max(1, min(10, 1_000_000 // max(1, model.num_observations * num_samples)))
+    return max(1, min(LARGEST_REBUILD, 1_000_000 // max(1, model.num_observations * num_samples)))
 
 
 def start_chain(

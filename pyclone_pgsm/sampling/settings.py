@@ -36,6 +36,11 @@ OF_PARTICLES = ("anchors", "particles", "targets", "resampling", "resample_thres
 """Options of the particle Gibbs moves alone."""
 
 
+def rounded_up(iterations: int) -> int:
+    """Return the next multiple of :data:`LARGEST_REBUILD`."""
+    return -(-iterations // LARGEST_REBUILD) * LARGEST_REBUILD
+
+
 def _samplers_with(*moves: str) -> tuple[str, ...]:
     return tuple(name for name, steps in SAMPLERS.items() if set(moves) & set(steps))
 
@@ -56,6 +61,8 @@ AUTOMATIC = ("sampler", "moves", "close_moves", "anchor_proposal", "init", "burn
 TARGETS = ("annealed", "plain")
 """The first is the default."""
 PARTICLES = 20
+LARGEST_REBUILD = 10
+"""Largest number of iterations after which chains compute their statistics anew, and can stop."""
 MANY_OBSERVATIONS = 5000
 """With more observations, a particle Gibbs move takes as long as a sweep, and changes less than a merge-split move."""
 APART = "apart"
@@ -110,9 +117,11 @@ class Settings:
     particles : int
         N of the particle Gibbs kernel.
     resample_threshold : float or None
-        Relative effective sample size below which particles are resampled. None: 0.5.
+        Relative effective sample size below which particles are resampled. None: 0.5, or 0.1 for a matrix whose
+        resampling is "both-kinds".
     resampling : str or None
-        Resampling scheme: one of :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`. None: "multinomial".
+        Resampling scheme: one of :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`. None: "multinomial", or
+        "both-kinds" for a matrix, with two anchors.
     anchors : int
         Number of anchors of a particle Gibbs split-merge move, which divides their blocks into at most as many.
     anchor_proposal : str or None
@@ -270,7 +279,7 @@ class Settings:
         until_converged = self.until_converged or self.iterations is None
         if until_converged:
             most = max(200, min(10_000, 30_000_000 // max(1, num_observations) // 10 * 10))
-            iterations = -(-(self.max_iterations or most) // 10) * 10
+            iterations = rounded_up(self.max_iterations or most)
             adapting = min(first_check(num_observations), iterations) // 2
             burn_in = adapting if self.burn_in is None else self.burn_in
         else:

@@ -12,7 +12,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.matrix import MatrixOptions
 from pyclone_pgsm.priors import Prior, prior_from_dict
 from pyclone_pgsm.ranges import is_number
-from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.sampling.settings import LARGEST_REBUILD, Settings
 from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.trace.values import Fault, check_keys, shown
@@ -22,7 +22,6 @@ Dataset = TumourData | MatrixData
 Options = TumourOptions | MatrixOptions
 
 STOPPED = ("converged", "max-iterations", "max-time")
-LARGEST_REBUILD = 10
 RESOLVED = {"iterations": int, "burn_in": int, "until_converged": bool, "watch": bool}
 """Types of the settings that a run has determined; the others are checked by :class:`Settings`."""
 

@@ -28,11 +28,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pyclone_pgsm.jit.compiling import LEAF, inner
+from pyclone_pgsm.jit.compiling import LEAF, SUM, inner
 
-# Sums may be reordered (vectorised), and maxima may assume that there is no NaN. Nothing else is relaxed.
-SUM = {"reassoc", "nsz", "contract"}
-MAX = {"reassoc", "nsz", "nnan"}
+MAX = {"reassoc", "nsz", "nnan"}  # maxima may assume that there is no NaN; nothing else is relaxed
 
 WINDOW = 60.0  # nats below the peak at which the posterior is cut off
 HIDDEN = 1e-17  # mass outside the window that requires a new window
