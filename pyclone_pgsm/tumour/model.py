@@ -171,7 +171,11 @@ class PyCloneModel(Model):
         if any(infer_error_rate):
             choices["error_rate"] = error_rate_choice(len(table.index))
         self.num_drawn = len(choices)
-        choices |= {f"tumour_content:{sample}": content_choice(contents[sample]) for sample in contents}
+        choices |= {
+            f"tumour_content:{sample}": content_choice(contents[sample])
+            for sample in sample_ids
+            if sample in contents
+        }
         self._components = component_masses(grid_size) if prevalence_prior == "learned" else None
         self.choices = tuple(choices.values())
         weights = [] if self._components is None else weight_names(sample_ids)

@@ -108,6 +108,21 @@ def named_tumour() -> Observations:
     )
 
 
+def test_tumour_contents_of_samples_in_any_order(tmp_path):
+    """A trace stores them in alphabetical order."""
+    model = analysis.ModelOptions(tumour_content={"A": Uncertain(0.7, 0.1), "Z": Uncertain(0.8, 0.1)})
+    path = run(
+        tmp_path / "t.h5", observations=replace(tumour(), sample_ids=["Z", "A"]), model=model, iterations=40
+    )
+    with Trace(path) as trace:
+        assert trace.options.hyperparameters[1:3] == ("tumour_content:Z", "tumour_content:A")
+        means = [np.mean(trace.chains[0].hyperparameters[f"tumour_content:{name}"]) for name in "ZA"]
+    assert analysis.resume(path, 60) == 60
+    report = analysis.write_results(path, tmp_path / "out", formats=())
+    assert np.isfinite(report.summary.mean).all()
+    assert means[0] != means[1]
+
+
 def test_hyperparameters_of_samples(tmp_path):
     data = named_tumour()
     path = run(tmp_path / "t.h5", observations=data, model=OWN, hyper_every=1, seed=3)
