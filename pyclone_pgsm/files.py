@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyclone_pgsm.errors import OutputError
+from pyclone_pgsm.ranges import check_bool
 from pyclone_pgsm.stopping import held_back
 
 PART = ".pyclone-pgsm.part"
@@ -196,6 +197,7 @@ def take_place(path: Path, target: Path) -> None:
 
 def check_new(path: Path, force: bool) -> None:
     """Raise OutputError if an output exists and `force` is False, or if its folder cannot be made."""
+    force = check_bool("force", force)
     _destination(path)
     if path.exists() and not force:
         raise OutputError(f"{path} exists already: use `force` to replace it, or give another name")

@@ -65,6 +65,15 @@ def check_kind(parameter: str, value: object, kind: Any, expected: str) -> None:
         refuse(parameter, value, expected)
 
 
+def check_bool(parameter: str, value: object) -> bool:
+    """Return True or False (of Python or numpy) as a bool; raise UsageError for anything else, such as a text."""
+    if not isinstance(value, bool):
+        from numpy import bool_
+
+        check_kind(parameter, value, bool_, "True or False")
+    return bool(value)
+
+
 def check_path(parameter: str, value: object, may_be_none: bool = True) -> None:
     """Refuse, with UsageError, a value that is not a path, an empty one, and None unless `may_be_none`."""
     if not (value is None and may_be_none):

@@ -29,7 +29,7 @@ from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, fi
 from pyclone_pgsm.exports.answer import DEFAULT_PATIENT, complete
 from pyclone_pgsm.files import check_file
 from pyclone_pgsm.inputs.problems import count
-from pyclone_pgsm.posterior.convergence import common_iterations
+from pyclone_pgsm.posterior.convergence import common_iterations, verdict_line
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
 from pyclone_pgsm.posterior.summarize import CRITERIA, SUMMARISERS, summarize
@@ -141,6 +141,16 @@ class Result:
         if "left_out.tsv" not in self._tables:
             raise UsageError(f"{self.path}: only analyses of tumours have a table left_out")
         return self._tables["left_out.tsv"].copy()
+
+    @property
+    def converged(self) -> bool:
+        """Whether the chains fulfil the rule of convergence."""
+        return self._found.convergence.converged
+
+    @property
+    def convergence(self) -> str:
+        """A line that says whether the chains have converged, with the worst quantities and their limits."""
+        return verdict_line(self._found.convergence)
 
     @property
     def diagnostics(self) -> pd.DataFrame:

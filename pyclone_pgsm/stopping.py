@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: a command stops, cleans up and reports it, but never between two steps that belong together."""
+"""SIGINT, SIGTERM, SIGHUP: a command stops, cleans up and says so, but never between two steps that belong together."""
 
 import math
 import os
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-NUMBERS = (signal.SIGINT, signal.SIGTERM)
+NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Shells and schedulers may send several signals for one Ctrl-C.
 BURST = 0.3  # seconds within which these arrive
 PATIENCE = 2.0  # seconds after which a signal counts as another Ctrl-C
@@ -47,7 +47,7 @@ def is_asked_to_stop() -> bool:
 
 
 def stop_on_signals() -> None:
-    """Let SIGINT and SIGTERM raise :class:`Stopped`, unless they are ignored, as SIGINT is after ``&`` in a script."""
+    """Let signals raise :class:`Stopped`, unless they are ignored (SIGINT after ``&`` in a script, SIGHUP by nohup)."""
     global _handler
     handler = _handler = _Handler()
     for number in NUMBERS:
@@ -93,7 +93,7 @@ def held_back() -> Iterator[None]:
 
 @contextmanager
 def stopped_by_signals(stop: threading.Event) -> Iterator[None]:
-    """Let SIGINT and SIGTERM set `stop`. Only a SIGINT much later than the first signal raises KeyboardInterrupt.
+    """Let the signals set `stop`. Only a SIGINT much later than the first signal raises KeyboardInterrupt.
 
     A signal stays as it is if it is ignored, or if its handler is not of Python, as in R or Julia with Python inside.
     """

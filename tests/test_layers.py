@@ -13,7 +13,8 @@ PACKAGE = Path(pyclone_pgsm.__file__).parent
 
 LAYERS = (
     {"errors", "labels", "machine", "stopping"},
-    {"ranges", "files"},
+    {"ranges"},
+    {"files"},
     {"locks", "tsv"},
     {"jit"},
     {"partition"},

@@ -81,6 +81,10 @@ def as_matrix(X: ArrayLike) -> DataMatrix:
         raise UsageError(f"the data must be a matrix of rows by columns, not of shape {values.shape}")
     T, D = values.shape
     columns = list(map(str, getattr(X, "columns", numbered_names(D))))
+    try:
+        check_names("columns", columns)
+    except Fault as fault:
+        raise UsageError(f"the data: {fault}") from None
     rows = [str(row) for row in range(1, T + 1)]
     if isinstance(X, pd.DataFrame) and X.index.inferred_type == "string":
         with suppress(Fault):

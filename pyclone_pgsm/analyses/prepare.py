@@ -23,6 +23,7 @@ from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
 from pyclone_pgsm.inputs.sample_sheet import Patient
 from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means, uncertain
+from pyclone_pgsm.ranges import check_bool
 from pyclone_pgsm.tsv import write_table
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 
@@ -48,6 +49,7 @@ class PrepareOptions:
     genotype_prior: str = "major"
 
     def __post_init__(self) -> None:
+        check_bool("all_filters", self.all_filters)
         for name, value, known in (
             ("sex", self.sex, ("female", "male")),
             ("genome_build", self.genome_build, BUILDS),

@@ -1,7 +1,7 @@
 """The commands that use a result: ``report``, ``export`` and ``score``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,9 @@ from pyclone_pgsm.cli.options import CONCLUSION_OPTIONS, WRITING_OPTIONS, groupe
 from pyclone_pgsm.cli.parsing import command_line, refuse_ineffective, split_sample
 from pyclone_pgsm.cli.progress import say
 from pyclone_pgsm.cli.traces import FileLikelihood
+
+if TYPE_CHECKING:
+    from pyclone_pgsm.results import Result
 
 FORMAT_NAMES = (
     "pyclone, pyclone-vi, phyclone, pairtree, conipher, ctree, revolver, clonevol, citup, metient, maf, vcf, "
@@ -37,7 +40,12 @@ def report(
         opened.command += f"\n{command_line()}"
     make_folder(out.parent)
     opened.report(out, force=given["force"])
-    say(given, *opened.notes, f"written: {out}")
+    say(given, *opened.notes, *_doubts(opened), f"written: {out}")
+
+
+def _doubts(result: "Result") -> list[str]:
+    """Return a line if the chains of a result have not converged."""
+    return [] if result.converged else [result.convergence]
 
 
 EXPORT_OPTIONS = grouped(
@@ -98,7 +106,7 @@ def export(
         drivers=names,
         force=force,
     )
-    say(given, *opened.notes, *notes, f"written: {', '.join(map(str, written))}")
+    say(given, *opened.notes, *_doubts(opened), *notes, f"written: {', '.join(map(str, written))}")
 
 
 def _lines(path: Path) -> list[str]:

@@ -69,8 +69,9 @@ def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collecti
 def data_error(matrix: Matrix, fault: DataValueError) -> InputError:
     """Return the error that locates in the file a value rejected by a likelihood's ``from_data``."""
     column, row = matrix.column_names[fault.column], int(matrix.rows[fault.row])
-    problems = FileProblems(str(matrix.path))
-    problems.add(f"expected {fault.expected}", row, column, f"{fault.value:.15g}")
+    problems, value = FileProblems(str(matrix.path)), float(matrix.values[fault.row, fault.column])
+    changed = "" if fault.value == value else f"; `standardise` makes {fault.value:.6g} of it"
+    problems.add(f"expected {fault.expected}{changed}", row, column, f"{value:.15g}")
     return input_error([problems])
 
 

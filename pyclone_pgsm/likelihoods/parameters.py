@@ -20,9 +20,10 @@ def observations_by_variables(data: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def as_numbers(value: Any) -> NDArray[np.float64]:
-    """Return a parameter as an array; a single NaN if it is not made of numbers."""
+    """Return a parameter as an array; a single NaN if it is not made of numbers, which True and False are not."""
     try:
-        return np.asarray(value, np.float64)
+        numbers = np.asarray(value)
+        return np.array(math.nan) if numbers.dtype == bool else numbers.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         return np.array(math.nan)
 

@@ -63,6 +63,8 @@ def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64
     rows = [np.flatnonzero(chain.iteration > skip) for chain in trace.chains]
     if not any(len(chosen) for chosen in rows):
         last = max(chain.last_iteration for chain in trace.chains)
+        if last == 0:
+            raise TraceError(f"{trace.path}: has no iteration yet: resume it")
         raise TraceError(
             f"{trace.path}: no iteration after the burn-in of {skip} (the chains have {last}): "
             "resume it, or choose a smaller `burn_in`"

@@ -20,6 +20,7 @@ from pyclone_pgsm.priors.common import (
     slice_sample,
 )
 from pyclone_pgsm.priors.contract import Prior
+from pyclone_pgsm.ranges import check_bool
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class PitmanYor(Prior):
     hyperparameters: ClassVar[tuple[str, ...]] = ("concentration", "discount")
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "infer_discount", check_bool("infer_discount", self.infer_discount))
         check_discount(self.discount)
         check_gamma(self.shape, self.rate)
         check_concentration(self.concentration, -self.discount if self.shape is None else 0.0)

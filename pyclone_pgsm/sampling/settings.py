@@ -12,6 +12,7 @@ from pyclone_pgsm.ranges import (
     BOUNDS,
     OR_NONE,
     Effects,
+    check_bool,
     check_choice,
     check_effects,
     check_number,
@@ -199,6 +200,8 @@ class Settings:
             if value is not None or not may_be_none:
                 value = check_range(name, value, least, most, reason, OR_NONE if may_be_none else "")
                 object.__setattr__(self, name, value)  # a number of numpy as one of Python
+        for name in ("until_converged", "watch"):
+            object.__setattr__(self, name, check_bool(name, getattr(self, name)))
         for name in ("resample_threshold", "max_time"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_number(name, getattr(self, name)))

@@ -208,6 +208,11 @@ def test_start():
         ),
         (pd.DataFrame({"a": [1 + 1j]}), "the data must be a matrix of numbers: an array of complex128"),
         (np.array([["2024-01-01"]], "M8[D]"), "the data must be a matrix of numbers: an array of datetime64"),
+        (pd.DataFrame([[1.0, 2.0]], columns=["1", 1]), "the data: columns: [1] is '1', as is [0]; names are"),
+        (
+            pd.DataFrame([[1.0]], columns=["a\tb"]),
+            "the data: columns: [0] is 'a\\tb'; a name has characters, none",
+        ),
         ([[10**400]], "the data must be a matrix of numbers: row 0, column 0 (counted from 0): 1000"),
     ],
 )
@@ -215,6 +220,13 @@ def test_no_matrix(data, message):
     with pytest.raises(UsageError) as caught:
         cluster(data)
     assert str(caught.value).startswith(message)
+
+
+def test_a_text_is_no_switch(tmp_path):
+    """It would count as True, whatever it says."""
+    with pytest.raises(UsageError, match="`force` 'no': must be True or False"):
+        cluster(matrix().values, settings=SHORT, out=tmp_path / "out", force="no")
+    assert not (tmp_path / "out").exists()
 
 
 def test_values_that_the_likelihood_cannot_take():

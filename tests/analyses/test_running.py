@@ -268,6 +268,8 @@ def test_threads():
         ({"particles": 1}, "`particles` 1: must be at least 2"),
         ({"chains": 0}, "`chains` 0: must be at least 1"),
         ({"seed": -1}, "`seed` -1: must be at least 0"),
+        ({"watch": "no"}, "`watch` 'no': must be True or False"),
+        ({"until_converged": 1}, "`until_converged` 1: must be True or False"),
         ({"resample_threshold": 1.5}, "`resample_threshold` 1.5: must lie between 0 and 1"),
         (
             {"iterations": 10, "burn_in": 10},

@@ -312,6 +312,8 @@ def test_a_trace_that_has_gone_on_is_read_as_it_is_now(table, tmp_path):
     assert "the trace now has" not in call("export", out, *export).stdout
     call("resume", out / "trace.h5", "--iterations", 40)
     told = call("export", out, *export).stdout
+    assert "not converged after 40 iterations" in told
+    assert "not converged after 40 iterations" in call("report", out, "-o", tmp_path / "r.html").stdout
     assert f"the tables in {out} are of 20 iterations, the trace now has 40, which are used here" in told
     as_now = (tmp_path / "t.tsv").read_bytes()
     call("export", out / "trace.h5", *export)

@@ -185,6 +185,10 @@ def test_standardise(points, tmp_path):
     constant = write(tmp_path / "c.csv", DataMatrix(["a", "b"], ["x", "y"], np.array([[1.0, 3], [1, 4]])))
     told = refused("cluster", constant, "--likelihood", "normal", "--standardise", "-o", tmp_path / "no")
     assert "--standardise: all values of column x are equal: leave it out with --ignore" in told
+    binary = write(tmp_path / "b.csv", DataMatrix(["a", "b", "c"], ["x"], np.array([[0.0], [0.0], [1.0]])))
+    told = refused("cluster", binary, "--likelihood", "bernoulli", "--standardise", "-o", tmp_path / "no")
+    assert "b.csv, row 2, column x: '0': expected 0 or 1" in told
+    assert "; --standardise makes -0.707107 of it" in told
 
 
 def test_names_of_rows_and_columns_left_out(tmp_path):

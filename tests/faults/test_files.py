@@ -159,7 +159,7 @@ def stopping(monkeypatch):
         signal.signal(number, handler)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_wait_for_what_belongs_together(number, stopping):
     done = []
     with pytest.raises(Stopped), held_back():  # noqa: PT012

@@ -54,7 +54,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
         (["validate", "tumour.tsv"], "inputs.read_counts.tables:count_summary", 1),
     ],
 )
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_stopped_before_anything_is_whole(
     number, command, place, call, nursery: Nursery, made: Path, tmp_path: Path
 ) -> None:

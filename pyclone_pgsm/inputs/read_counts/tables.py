@@ -19,7 +19,7 @@ from pyclone_pgsm.inputs.read_counts.rows import STYLE, rows_of
 from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
-from pyclone_pgsm.ranges import check_kind
+from pyclone_pgsm.ranges import check_kind, refuse
 
 
 def read_tables(
@@ -74,6 +74,8 @@ def read_tables(
         If no file is given, an option is out of range, or ``tumour_content`` names an unknown sample.
     """
     expected = "the path of a table, or several"
+    if isinstance(paths, pd.DataFrame | bytes):
+        refuse("paths", type(paths).__name__, f"{expected}; `analyze` takes data frames")
     check_kind("paths", paths, str | Path | Iterable, expected)
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     for path in given:
