@@ -7,6 +7,7 @@ the file; nothing is guessed, filled in or left out silently.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -70,7 +71,9 @@ def data_error(matrix: Matrix, fault: DataValueError) -> InputError:
     """Return the error that locates in the file a value rejected by a likelihood's ``from_data``."""
     column, row = matrix.column_names[fault.column], int(matrix.rows[fault.row])
     problems, value = FileProblems(str(matrix.path)), float(matrix.values[fault.row, fault.column])
-    changed = "" if fault.value == value else f"; `standardise` makes {fault.value:.6g} of it"
+    changed = (
+        "" if fault.value == value or math.isnan(value) else f"; `standardise` makes {fault.value:.6g} of it"
+    )
     problems.add(f"expected {fault.expected}{changed}", row, column, f"{value:.15g}")
     return input_error([problems])
 

@@ -37,6 +37,10 @@ OF_PARTICLES = ("anchors", "particles", "targets", "resampling", "resample_thres
 """Options of the particle Gibbs moves alone."""
 
 
+LARGEST_REBUILD = 10
+"""Largest number of iterations after which chains compute their statistics anew, and can stop."""
+
+
 def rounded_up(iterations: int) -> int:
     """Return the next multiple of :data:`LARGEST_REBUILD`."""
     return -(-iterations // LARGEST_REBUILD) * LARGEST_REBUILD
@@ -62,8 +66,6 @@ AUTOMATIC = ("sampler", "moves", "close_moves", "anchor_proposal", "init", "burn
 TARGETS = ("annealed", "plain")
 """The first is the default."""
 PARTICLES = 20
-LARGEST_REBUILD = 10
-"""Largest number of iterations after which chains compute their statistics anew, and can stop."""
 MANY_OBSERVATIONS = 5000
 """With more observations, a particle Gibbs move takes as long as a sweep, and changes less than a merge-split move."""
 APART = "apart"
