@@ -141,6 +141,8 @@ class TumourData:
         check_members(group, (*texts, *MATRICES, "grid"))
         observations = _read_observations(group, options.grid_size)
         _check_observations(observations, options.genotype_prior)
+        for name in sorted(set(options.tumour_content) - set(observations.sample_ids)):
+            raise Fault("config.options.model.tumour_content", f"{shown(name)} is none of the samples")
         lines = read_texts(group, "left_out")
         left_out = [_left_out(place, text) for place, text in enumerate(lines)]
         return cls(observations, left_out, options, read_texts(group, "warnings"))

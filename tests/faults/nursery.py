@@ -167,9 +167,9 @@ def _be(order: dict[str, Any]) -> None:
         for number in order.get("closed", []):
             os.close(number)
             setattr(sys, ("stdin", "stdout", "stderr")[number], None)
-        signal.signal(
-            signal.SIGINT, signal.default_int_handler
-        )  # ignored where the tests run in the background
+        # both are ignored where the tests run in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         if "limit" in order:
             resource.setrlimit(resource.RLIMIT_FSIZE, (order["limit"], order["limit"]))
         if "at" in order:

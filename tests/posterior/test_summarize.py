@@ -60,7 +60,7 @@ def test_kept_rows():
     assert [rows.tolist() for rows in kept_rows(trace, 5)] == [[], [2], []]
     with pytest.raises(TraceError, match=r"t\.h5: no iteration after the burn-in of 6 \(the chains have 6\)"):
         kept_rows(trace, 6)
-    with pytest.raises(TraceError, match="the chains have 0"):
+    with pytest.raises(TraceError, match=r"t\.h5: has no iteration yet: resume it"):
         kept_rows(fake(chain([])))
     with pytest.raises(UsageError, match="`burn_in` -1: must be at least 0"):
         kept_rows(trace, -1)
