@@ -47,7 +47,10 @@ def is_asked_to_stop() -> bool:
 
 
 def stop_on_signals() -> None:
-    """Let signals raise :class:`Stopped`, unless they are ignored (SIGINT after ``&`` in a script, SIGHUP by nohup)."""
+    """Let `NUMBERS` raise :class:`Stopped`, unless they are ignored.
+
+    SIGINT is ignored after ``&`` in a script, and SIGHUP by nohup.
+    """
     global _handler
     handler = _handler = _Handler()
     for number in NUMBERS:
@@ -93,7 +96,7 @@ def held_back() -> Iterator[None]:
 
 @contextmanager
 def stopped_by_signals(stop: threading.Event) -> Iterator[None]:
-    """Let the signals set `stop`. Only a SIGINT much later than the first signal raises KeyboardInterrupt.
+    """Let `NUMBERS` set `stop`. Only a SIGINT much later than the first signal raises KeyboardInterrupt.
 
     A signal stays as it is if it is ignored, or if its handler is not of Python, as in R or Julia with Python inside.
     """

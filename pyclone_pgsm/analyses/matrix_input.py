@@ -82,7 +82,7 @@ def as_matrix(X: ArrayLike) -> DataMatrix:
     T, D = values.shape
     columns = list(map(str, getattr(X, "columns", numbered_names(D))))
     try:
-        check_names("columns", columns)
+        check_names("columns (counted from 0)", columns)
     except Fault as fault:
         raise UsageError(f"the data: {fault}") from None
     rows = [str(row) for row in range(1, T + 1)]

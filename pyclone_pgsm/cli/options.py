@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable
-from copy import copy
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -49,18 +48,6 @@ def taking(*groups: Options) -> Callable[[Callable[..., None]], Callable[..., No
 def some(group: Options, *names: str) -> Options:
     """Return some options of a group."""
     return {name: group[name] for name in names}
-
-
-def with_help(group: Options, **texts: str) -> Options:
-    """Return a group in which some options have another help."""
-    changed = dict(group)
-    for name, text in texts.items():
-        annotation, default = group[name]
-        kind, option = get_args(annotation)
-        option = copy(option)
-        option.help = text
-        changed[name] = Annotated[kind, option], default
-    return changed
 
 
 METAVARS = {int: "INT", float: "FLOAT", str: "NAME", Path: "FILE"}

@@ -8,13 +8,14 @@ import typer
 from pyclone_pgsm.cli.mistakes import require_convergence
 from pyclone_pgsm.cli.options import (
     CHAIN_OPTIONS,
+    CHAINS,
     STATE_OPTIONS,
     SUMMARY_OPTIONS,
     WRITING_OPTIONS,
+    grouped,
     output_option,
     some,
     taking,
-    with_help,
 )
 from pyclone_pgsm.cli.parsing import command_line, given_options, parse_formats, parse_number, result_options
 from pyclone_pgsm.cli.progress import progress_bars, say, summary_lines
@@ -30,20 +31,33 @@ FileLikelihood = Annotated[
         "you name it here.",
     ),
 ]
-SKIPPED = with_help(
-    some(CHAIN_OPTIONS, "burn_in"), burn_in="Iterations to leave out. \\[default: those of the run]"
+SKIPPED = grouped(
+    CHAINS, {"burn_in": (int | None, None, "Iterations to leave out. \\[default: those of the run]")}
+)
+LIMITS = grouped(
+    CHAINS,
+    {
+        "max_iterations": (
+            int | None,
+            None,
+            "Iterations after which chains that have not converged stop. \\[default: as in the trace; twice as many if "
+            "it stopped there]",
+        ),
+        "max_time": (
+            float | None,
+            None,
+            "Seconds after which chains that have not converged stop. \\[default: as in the trace; none if it stopped "
+            "there]",
+            "SECONDS",
+        ),
+    },
 )
 Existing = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace made by run, analyze or cluster.")]
 
 
 @taking(
-    with_help(
-        some(CHAIN_OPTIONS, "max_iterations", "max_time", "require_convergence", "threads"),
-        max_iterations="Iterations after which chains that have not converged stop. \\[default: as in the trace; twice "
-        "as many if it stopped there]",
-        max_time="Seconds after which chains that have not converged stop. \\[default: as in the trace; none if it "
-        "stopped there]",
-    ),
+    LIMITS,
+    some(CHAIN_OPTIONS, "require_convergence", "threads"),
     some(WRITING_OPTIONS, "quiet"),
 )
 def resume(

@@ -283,7 +283,8 @@ class Settings:
             self.check_effects()
         until_converged = self.until_converged or self.iterations is None
         if until_converged:
-            most = max(200, min(10_000, 30_000_000 // max(1, num_observations) // 10 * 10))
+            most = max(200, min(10_000, 30_000_000 // max(1, num_observations)))
+            most -= most % LARGEST_REBUILD
             iterations = rounded_up(self.max_iterations or most)
             adapting = min(first_check(num_observations), iterations) // 2
             burn_in = adapting if self.burn_in is None else self.burn_in

@@ -208,10 +208,13 @@ def test_start():
         ),
         (pd.DataFrame({"a": [1 + 1j]}), "the data must be a matrix of numbers: an array of complex128"),
         (np.array([["2024-01-01"]], "M8[D]"), "the data must be a matrix of numbers: an array of datetime64"),
-        (pd.DataFrame([[1.0, 2.0]], columns=["1", 1]), "the data: columns: [1] is '1', as is [0]; names are"),
+        (
+            pd.DataFrame([[1.0, 2.0]], columns=["1", 1]),
+            "the data: columns (counted from 0): [1] is '1', as is [0]; names are",
+        ),
         (
             pd.DataFrame([[1.0]], columns=["a\tb"]),
-            "the data: columns: [0] is 'a\\tb'; a name has characters, none",
+            "the data: columns (counted from 0): [0] is 'a\\tb'; a name has characters, none",
         ),
         ([[10**400]], "the data must be a matrix of numbers: row 0, column 0 (counted from 0): 1000"),
     ],
