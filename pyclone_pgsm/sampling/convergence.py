@@ -109,8 +109,8 @@ class Verdict:
 
     @property
     def converged(self) -> bool:
-        """Whether the rule is fulfilled."""
-        return not self.failures and self.agree
+        """Whether the rule is fulfilled; False without quantities to check, as when a chain has no draws."""
+        return any(quantity.is_required for quantity in self.quantities) and not self.failures and self.agree
 
 
 class Draws(NamedTuple):

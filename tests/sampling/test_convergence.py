@@ -63,6 +63,15 @@ def test_independent_draws_converge_with_the_shortest_burn_in() -> None:
     assert not judge(chains, Rule(), 60, 50).converged
 
 
+def test_a_chain_without_draws_after_the_burn_in_has_not_converged() -> None:
+    first, second = independent(2, 600)
+    for chains in ([draws(first[:290]), draws(second[:310])], [draws(first[:290])]):
+        verdict = judge(chains, Rule(), 600, 300)
+        assert not verdict.quantities
+        assert not verdict.failures
+        assert not verdict.converged
+
+
 def test_a_drift_at_the_beginning_is_burn_in() -> None:
     values = independent(4, 1000)
     values[:, :200] += 20.0
