@@ -39,7 +39,7 @@ def _with_iterations(trace: Trace, iterations: int) -> RunOptions | None:
     total, burn_in = settings.lengths
     if settings.until_converged and options.stopped in (None, "max-time"):
         total = max(chain.last_iteration for chain in trace.chains)
-        burn_in = max(burn_in, iterations // 2)
+        burn_in = max(burn_in if burn_in < iterations else 0, iterations // 2)
     if iterations < total:
         raise UsageError(
             f"`iterations` {iterations}: {trace.path} is meant to have {total}; give at least that"
@@ -71,7 +71,7 @@ def _until_converged(trace: Trace, max_iterations: int | None, max_time: float |
     elif options.stopped == "max-iterations":
         most = 2 * done
     else:
-        most = settings.max_iterations or settings.lengths[0]
+        most = max(done, settings.max_iterations or settings.lengths[0])
     if max_iterations is not None:
         most = rounded_up(max_iterations)
     if max_time is None and options.stopped is None:

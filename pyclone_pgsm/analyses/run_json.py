@@ -30,6 +30,11 @@ def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
+def _numbers(record: object, *names: str) -> dict[str, float]:
+    """Return attributes of an object by name, with six digits."""
+    return {name: _rounded(getattr(record, name)) for name in names}
+
+
 def without_special_numbers(value: Any) -> Any:
     """Return what JSON can hold: null for infinite and undefined numbers, with the reason beside it.
 
@@ -50,13 +55,7 @@ def _is_special(value: object) -> bool:
 
 def _diagnostic(diagnostic: Diagnostic, hyperparameters: Sequence[str]) -> dict[str, Any]:
     middle = "median" if diagnostic.name in hyperparameters else "mean"
-    return {
-        middle: _rounded(diagnostic.mean),
-        "lower": _rounded(diagnostic.lower),
-        "upper": _rounded(diagnostic.upper),
-        "rhat": _rounded(diagnostic.rhat),
-        "ess": _rounded(diagnostic.ess),
-    }
+    return {middle: _rounded(diagnostic.mean), **_numbers(diagnostic, "lower", "upper", "rhat", "ess")}
 
 
 def _convergence(verdict: Verdict) -> dict[str, Any]:
@@ -73,15 +72,22 @@ def _convergence(verdict: Verdict) -> dict[str, Any]:
         "coclustering_sd": _rounded(verdict.coclustering_sd),
         "quantities": {
             quantity.name: {
-                "rhat": _rounded(quantity.rhat),
-                "bulk_ess": _rounded(quantity.bulk_ess),
-                "tail_ess": _rounded(quantity.tail_ess),
+                **_numbers(quantity, "rhat", "bulk_ess", "tail_ess"),
                 "asked": quantity.is_required,
                 "holds": quantity.holds,
             }
             for quantity in verdict.quantities
         },
     }
+
+
+def _starts(trace: Trace) -> list[str] | None:
+    """Return the start of each chain, which depends on its number in its own run; None if merged runs differ in it."""
+    options, T = trace.options, len(trace.data.names)
+    init, most = options.settings.init, options.first_prior.max_blocks(T)
+    if init is None:
+        return None
+    return [start_of(k - trace.seeds.index(seed), init, T, most) for k, seed in enumerate(trace.seeds)]
 
 
 def run_report(
@@ -96,7 +102,7 @@ def run_report(
     `command` are the commands that made the result, one a line, `timings` the seconds that its steps took. `memory` is
     that of the run; None: estimated with one thread for each processor.
     """
-    options, T = trace.options, len(trace.data.names)
+    options = trace.options
     analysis = ANALYSES[trace.data.kind]
     rows = kept_rows(trace, result.burn_in)
     counts = np.concatenate([chain.moves[kept] for chain, kept in zip(trace.chains, rows)]).sum(axis=0)
@@ -118,10 +124,7 @@ def run_report(
         "stopped": options.stopped,
         "converged": result.convergence.converged,
         "convergence": _convergence(result.convergence),
-        "starts": [
-            start_of(k, options.settings.start, T, options.first_prior.max_blocks(T))
-            for k in range(len(trace.chains))
-        ],
+        "starts": _starts(trace),
         "diagnostics": {
             diagnostic.name: _diagnostic(diagnostic, options.hyperparameters)
             for diagnostic in result.diagnostics

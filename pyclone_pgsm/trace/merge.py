@@ -62,8 +62,14 @@ def _write_merged(traces: Sequence[Trace], out: Path, command: str) -> int:
                     append(chain, {name: trace.rows_of(k, name, rows) for name in names})
                 write_state(chain, state)
                 count += 1
-        longest = max(trace.options.settings.lengths[0] for trace in traces)
-        settings = replace(first.options.settings, chains=count, iterations=longest)
+        every = [trace.options.settings for trace in traces]
+        settings = replace(
+            every[0],
+            chains=count,
+            iterations=max(each.lengths[0] for each in every),
+            max_iterations=max((each.max_iterations for each in every if each.max_iterations), default=None),
+            init=every[0].init if len({each.init for each in every}) == 1 else None,
+        )
         # whether chains have converged is checked again for all together
         options = replace(first.options, settings=settings, moves=moves, stopped=None)
         commands = [*(trace.command for trace in traces), command]

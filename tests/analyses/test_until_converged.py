@@ -13,9 +13,11 @@ from typer.testing import CliRunner
 
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.prolong import prolonged
+from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.posterior.convergence import monitor_of, verdict_line, verdict_of
+from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.sampling import chain, convergence, settings
 from pyclone_pgsm.sampling.settings import Settings, start_of
 from pyclone_pgsm.trace import Trace, merge_traces
@@ -136,6 +138,22 @@ def test_time_limit(tmp_path: Path) -> None:
     assert analysis.resume(path, max_time=0.001) > done
 
 
+def test_an_interrupted_run_can_end_before_its_burn_in_would_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[bytes] = []
+    many_segments(monkeypatch, lambda path: kept.append(path.read_bytes()))
+    path = run(tmp_path / "t.h5", model=FIXED, max_iterations=250, **AUTO)
+    path.write_bytes(kept[3])
+    with Trace(path) as trace:
+        done = max(chain.last_iteration for chain in trace.chains)
+        assert trace.options.stopped is None
+        assert 0 < done < trace.options.settings.lengths[1] - 10
+    assert analysis.resume(path, done + 10) == done + 10
+    with Trace(path) as trace:
+        assert trace.options.settings.lengths[1] == (done + 10) // 2
+
+
 def test_a_burn_in_that_was_given_is_the_shortest(tmp_path: Path) -> None:
     with Trace(run(tmp_path / "t.h5", model=FIXED, max_iterations=500, **{**AUTO, "burn_in": 400})) as trace:
         assert trace.burn_in == 400
@@ -156,6 +174,30 @@ def test_merged_chains_are_asked_together(tmp_path: Path) -> None:
         assert trace.options.stopped == "converged"
         assert {int(chain.iteration[-1]) for chain in trace.chains} == {trace.options.settings.lengths[0]}
         assert trace.options.settings.lengths[0] >= longest
+
+
+def test_merged_chains_of_different_lengths_and_starts_are_resumed(tmp_path: Path) -> None:
+    short = run(tmp_path / "short.h5", model=FIXED, **{**AUTO, "max_iterations": 250, "init": "apart"})
+    long = run(
+        tmp_path / "long.h5",
+        model=FIXED,
+        **{**AUTO, "chains": 2, "max_iterations": 380, "init": "apart"},
+        seed=2,
+    )
+    merged = tmp_path / "all.h5"
+    merge_traces([short, long], merged)
+    with Trace(merged) as trace:
+        starts = run_report(trace, summarize(trace), "", {})["starts"]
+        assert starts == ["single", "random:10", "disconnected", "single", "random:10"]
+    assert analysis.resume(merged) == 380
+    with Trace(merged) as trace:
+        trace.check()
+    other = run(
+        tmp_path / "other.h5", model=FIXED, **{**AUTO, "max_iterations": 250, "init": "single"}, seed=3
+    )
+    merge_traces([short, other], tmp_path / "two.h5")
+    with Trace(tmp_path / "two.h5") as trace:
+        assert run_report(trace, summarize(trace), "", {})["starts"] is None
 
 
 def test_chains_start_apart() -> None:
