@@ -27,7 +27,7 @@ class Thresholds(NamedTuple):
 
 
 def checked_thresholds(value: object) -> Thresholds:
-    """Return thresholds that can be used; raise UsageError for anything else."""
+    """Return thresholds as floats; raise UsageError for anything that cannot be used."""
     if not isinstance(value, Thresholds):
         refuse("thresholds", value, "of the class Thresholds, as in Thresholds(clonal_above=0.9)")
     present, clonal = (check_number(*each) for each in value._asdict().items())
@@ -37,7 +37,7 @@ def checked_thresholds(value: object) -> Thresholds:
         raise UsageError(
             f"`clonal_above` {clonal:g}: must be a prevalence above `present_above` ({present:g}) and below 1"
         )
-    return value
+    return Thresholds(present, clonal)
 
 
 DEFAULT_THRESHOLDS = Thresholds()

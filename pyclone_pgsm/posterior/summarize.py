@@ -163,7 +163,7 @@ def summarize(
     are out of range, or the code of a likelihood's file fails.
     """
     check_criterion(criterion)
-    checked_thresholds(thresholds)
+    thresholds = checked_thresholds(thresholds)
     trace.check_likelihood()
     trace.check()
     with blamed(trace.options.model.likelihood):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -58,3 +59,5 @@ def test_thresholds_that_cannot_be(thresholds, message):
 
 def test_thresholds_that_can_be():
     assert checked_thresholds(Thresholds(0.0, 0.999)) == (0.0, 0.999)
+    checked = checked_thresholds(Thresholds(np.float32(0.25), np.float32(0.5)))
+    assert json.dumps(checked) == "[0.25, 0.5]"  # run.json holds no numbers of numpy
