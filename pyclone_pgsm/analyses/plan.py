@@ -22,6 +22,7 @@ from pyclone_pgsm.ranges import refuse
 from pyclone_pgsm.samplers.initial import INITS, is_file
 from pyclone_pgsm.sampling.chain import ChainState, advance, rebuild_interval, start_chain
 from pyclone_pgsm.sampling.chains import effective_threads
+from pyclone_pgsm.sampling.monitor import SUMMARIES
 from pyclone_pgsm.sampling.moves import names_of_moves
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import stopped_by_signals
@@ -93,9 +94,9 @@ def make_plan(
         moves=names_of_moves(settings, len(names), model.has_exchanges),
     )
     others = datasets_of_chain(data, replace(options, hyperparameters=()))
-    for name in sorted(others.keys() & set(map(dataset_name, model.hyperparameters))):
+    for name in sorted({*others, *SUMMARIES} & set(map(dataset_name, model.hyperparameters))):
         raise UsageError(
-            f"`parameters` {name}: cannot be inferred, as a trace has a series of that name: rename it"
+            f"`parameters` {name}: cannot be inferred, as chains have a series of that name: rename it"
         )
     states = [start_chain(model, prior, settings, chain, start_labels) for chain in range(settings.chains)]
     plan = Plan(data, options, model, states, threads, memory, started)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.likelihoods.contract import OTHER_COLUMNS
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tsv import by_row, long_table
@@ -84,11 +85,8 @@ def mixture_table(summary: MixtureSummary) -> pd.DataFrame:
     equally many, else numbered. Other parameters are repeated in every row.
     """
     K, D = summary.num_clusters, len(summary.column_names)
-    columns = {
-        "cluster_id": by_row(np.arange(K)),
-        "dimension": summary.column_names,
-        "size": by_row(summary.cluster_size),
-    }
+    others = by_row(np.arange(K)), summary.column_names, by_row(summary.cluster_size)
+    columns = dict(zip(OTHER_COLUMNS, others))
     for name, values in summary.parameters.items():
         by_column = values.ndim > 1 and values.shape[1] == D
         cells = values.reshape(K, D if by_column else 1, -1)

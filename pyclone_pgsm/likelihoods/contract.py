@@ -86,6 +86,8 @@ METHODS: dict[str, tuple[str, ...]] = {
 }
 SD = "_sd"
 """Ending of the names of posterior standard deviations in ``cluster_parameters``."""
+OTHER_COLUMNS = ("cluster_id", "dimension", "size")
+"""Columns that the table of clusters has beside those of ``cluster_parameters``."""
 OPTIONAL_METHODS: dict[str, tuple[str, ...]] = {"log_predictive_new": ("self", "stat", "x")}
 
 

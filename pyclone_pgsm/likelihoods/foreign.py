@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import PycloneError, UsageError
-from pyclone_pgsm.likelihoods.contract import SD
+from pyclone_pgsm.likelihoods.contract import OTHER_COLUMNS, SD
 from pyclone_pgsm.likelihoods.registry import BUILT_IN, file_of
 
 LONGEST = 240  # largest number of characters of a cause
@@ -112,6 +112,10 @@ def checked_shapes(
             raise fault(
                 f"cluster_parameters returned {values!r:.60} as {name}; it must be an array of numbers"
             ) from None
+        if name in OTHER_COLUMNS:
+            raise fault(
+                f"cluster_parameters returned {name}, which is another column of the table of clusters: rename it"
+            )
         if name.removesuffix(SD) not in parameters:
             raise fault(f"cluster_parameters returned {name} without {name.removesuffix(SD)}")
     if others and shapes != others:

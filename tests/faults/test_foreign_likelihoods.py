@@ -58,7 +58,7 @@ class Counting(NamedTuple):
 
     def cluster_parameters(self, stat):
         {cluster_parameters}
-        return {{"size": stat[:1]}}
+        return {{"rows": stat[:1]}}
 '''
 DEFAULT = """
     @classmethod
@@ -122,6 +122,10 @@ def told(folder: Path, *more: str, **changed: str) -> tuple[int, str]:
         ),
         ({"cluster_parameters": "return {'a': 'x'}"}, "returned 'x' as a; it must be an array of numbers"),
         ({"cluster_parameters": "return {'a_sd': 1}"}, "cluster_parameters returned a_sd without a"),
+        (
+            {"cluster_parameters": "return {'size': 1}"},
+            "cluster_parameters returned size, which is another column of the table of clusters: rename it",
+        ),
     ],
 )
 def test_what_plain_python_finds(tmp_path: Path, changed: dict[str, str], message: str) -> None:

@@ -542,10 +542,11 @@ def test_trace_that_cannot_be_written(tmp_path):
         run(tmp_path / "nowhere" / "t.h5")
 
 
-def test_no_parameter_has_the_name_of_another_series(monkeypatch):
+@pytest.mark.parametrize("name", ["seconds", "entropy"])  # of the trace, and of the convergence rule
+def test_no_parameter_has_the_name_of_another_series(name, monkeypatch):
     data = MatrixData(matrix(), MatrixOptions("normal", {}))
     model = data.make_model()
-    model.hyperparameters = ("seconds",)
+    model.hyperparameters = (name,)
     monkeypatch.setattr(MatrixData, "make_model", lambda _: model)
-    with pytest.raises(UsageError, match="`parameters` seconds: cannot be inferred, as a trace has a series"):
+    with pytest.raises(UsageError, match=f"`parameters` {name}: cannot be inferred, as chains have a series"):
         make_plan(data, Settings(iterations=20), DirichletProcess())
