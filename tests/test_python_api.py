@@ -227,7 +227,7 @@ def test_mistakes_with_segments(table: Path, tmp_path: Path) -> None:
             calls,
             {**given, "genome_build": "hg19"},
             UsageError,
-            "`genome_build` 'hg19': must be GRCh37 or GRCh38",
+            "`genome_build` 'hg19': must be one of GRCh37, GRCh38",
         ),
         (
             calls,

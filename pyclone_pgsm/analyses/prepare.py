@@ -23,7 +23,7 @@ from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
 from pyclone_pgsm.inputs.sample_sheet import Patient
 from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means, uncertain
-from pyclone_pgsm.ranges import check_bool
+from pyclone_pgsm.ranges import check_bool, check_choice, check_kind
 from pyclone_pgsm.tsv import write_table
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 
@@ -50,14 +50,17 @@ class PrepareOptions:
 
     def __post_init__(self) -> None:
         check_bool("all_filters", self.all_filters)
-        for name, value, known in (
-            ("sex", self.sex, ("female", "male")),
-            ("genome_build", self.genome_build, BUILDS),
-            ("fill_gaps", self.fill_gaps, ("diploid",)),
-            ("genotype_prior", self.genotype_prior, GENOTYPE_PRIORS),
+        for name, known in (
+            ("sex", ("female", "male")),
+            ("genome_build", BUILDS),
+            ("fill_gaps", ("diploid",)),
+            ("genotype_prior", GENOTYPE_PRIORS),
         ):
-            if value is not None and value not in known:
-                raise UsageError(f"`{name}` {value!r}: must be {' or '.join(known)}")
+            check_choice(name, getattr(self, name), known, may_be_none=name != "genotype_prior")
+        names = self.tumour_sample or ()
+        check_kind("tumour_sample", names, str | Sequence, "a name, or several")
+        for name in () if isinstance(names, str) else names:
+            check_kind("tumour_sample", name, str, "a name, or several")
 
 
 @dataclass(frozen=True)

@@ -177,18 +177,21 @@ def test_tumour_content_option_before_sheet_before_caller(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
-        ({"sex": "other"}, "`sex` 'other': must be female or male"),
-        ({"genome_build": "hg19"}, "`genome_build` 'hg19': must be GRCh37 or GRCh38"),
-        ({"fill_gaps": "yes"}, "`fill_gaps` 'yes': must be diploid"),
+        ({"sex": "other"}, "`sex` 'other': must be one of female, male"),
+        ({"sex": ["male"]}, "`sex` ['male']: must be one of female, male"),
+        ({"genome_build": "hg19"}, "`genome_build` 'hg19': must be one of GRCh37, GRCh38"),
+        ({"fill_gaps": "yes"}, "`fill_gaps` 'yes': must be one of diploid"),
         (
             {"genotype_prior": "x"},
-            "`genotype_prior` 'x': must be major or parental or total or clonal or ab or bb or no-zygosity",
+            "`genotype_prior` 'x': must be one of major, parental, total, clonal, ab, bb, no-zygosity",
         ),
+        ({"tumour_sample": 5}, "`tumour_sample` 5: must be a name, or several"),
+        ({"tumour_sample": ["S1", 2]}, "`tumour_sample` 2: must be a name, or several"),
     ],
 )
-def test_options_that_cannot_be(option: dict[str, str], expected: str) -> None:
+def test_options_that_cannot_be(option: dict[str, Any], expected: str) -> None:
     with pytest.raises(UsageError) as caught:
-        PrepareOptions(**option)  # type: ignore[arg-type]
+        PrepareOptions(**option)
     assert str(caught.value) == expected
 
 
@@ -537,7 +540,7 @@ def test_mistakes_on_the_command_line(tmp_path: Path) -> None:
         "validate", table, "-c", segments
     )
     assert "prepare joins mutations with segments: give them with -c" in refused("prepare", table)
-    assert "--sex 'x': must be female or male" in refused("prepare", calls, "-c", segments, "--sex", "x")
+    assert "--sex 'x': must be one of female, male" in refused("prepare", calls, "-c", segments, "--sex", "x")
     assert "--cn-format 'x': no known format of copy-number segments" in refused(
         "validate", calls, "-c", segments, "--cn-format", "x"
     )
