@@ -316,7 +316,7 @@ def open_trace(
     check_path("path", path, may_be_none=False)
     check_choice("consensus", consensus, CRITERIA, may_be_none=True)
     if thresholds is not None:
-        checked_thresholds(thresholds)
+        thresholds = checked_thresholds(thresholds)
     path = Path(path)
     stored: dict[str, Any] = {}
     notes: list[str] = []
@@ -341,10 +341,8 @@ def open_trace(
         burn_in = stored.get("burn_in") if burn_in is None else burn_in
         result = Result(trace, summarize(trace, consensus or stored.get("consensus"), burn_in, thresholds))
     result.notes = notes
-    if stored.get("command", "").startswith(
-        result.command
-    ):  # otherwise the trace was changed after the tables
-        result.command = stored["command"]
+    if "command" in stored and stored["command"].startswith(result.command):
+        result.command = stored["command"]  # otherwise the trace was changed after the tables
     return result
 
 

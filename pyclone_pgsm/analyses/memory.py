@@ -11,6 +11,7 @@ from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.machine import available, shown
 from pyclone_pgsm.posterior.summarize import CONSENSUS_DRAWS, LABEL_BYTES
+from pyclone_pgsm.samplers.initial import RANDOM_CLUSTERS, is_file
 from pyclone_pgsm.sampling.settings import APART, MANY, MOST_ALONE, Settings
 from pyclone_pgsm.trace.options import Dataset
 
@@ -79,9 +80,9 @@ def _clusters_at_start(init: str, T: int) -> int:
         return T if T <= MOST_ALONE else MANY
     if init == "disconnected":
         return T
-    if init.startswith("random"):
-        return min(T, int(init.partition(":")[2] or 10))
-    return 1
+    if is_file(init) or init == "single":
+        return 1
+    return min(T, int(init.partition(":")[2] or RANDOM_CLUSTERS))
 
 
 def check_memory(needed: Estimate) -> None:
