@@ -51,28 +51,27 @@ def sources_of(tables: Tables | Files) -> list[Source]:
     )
     given: dict[str, Any]
     if isinstance(tables, Mapping):
-        given = {f"the data frame of {sample!r}": table for sample, table in tables.items()}
+        given = {
+            f"the data frame of {sample!r}": _with_sample(sample, table) for sample, table in tables.items()
+        }
     elif isinstance(tables, Table):
         given = {"the data frame": tables}
     else:
         check_kind("tables", tables, Collection, expected)
         given = {f"data frame {place}": table for place, table in enumerate(tables)}
-    for table in given.values():
-        check_kind("tables", table, Table, expected)
-    if isinstance(tables, Mapping):
-        given = {name: _with_sample(sample, table) for sample, (name, table) in zip(tables, given.items())}
+    sources: list[Source] = []
     for name, table in given.items():
-        if isinstance(table, pd.DataFrame) and "sample_id" not in table.columns:
+        check_kind("tables", table, Table, expected)
+        if not isinstance(table, pd.DataFrame):
+            sources.append((str(table), Path(table)))
+        elif "sample_id" in table.columns:
+            sources.append((f"{name} (rows counted from 0)", table))
+        else:
             raise UsageError(
                 f"{name} has no column sample_id: add one, or give each sample's data frame by its name, as in "
                 "{'S1': first, 'S2': second}"
             )
-    return [
-        (f"{name} (rows counted from 0)", table)
-        if isinstance(table, pd.DataFrame)
-        else (str(table), Path(table))
-        for name, table in given.items()
-    ]
+    return sources
 
 
 def _with_sample(sample: str, table: object) -> pd.DataFrame:

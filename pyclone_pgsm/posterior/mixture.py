@@ -55,20 +55,22 @@ class _Moments:
 
     def __init__(self, first: NDArray[np.float64]) -> None:
         self.first = first
-        self.count: NDArray[np.float64] | float = 0.0
+        self.count = np.zeros((len(first), *[1] * (first.ndim - 1)))
         self.total = np.zeros_like(first)
         self.deviation = np.zeros_like(first)
         self.squares = np.zeros_like(first)
 
-    def add(self, values: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
-        """Add values (K, ..) with (K,) weights."""
+    def add(
+        self, cluster: NDArray[np.int64], values: NDArray[np.float64], weights: NDArray[np.float64]
+    ) -> None:
+        """Add values (N, ..) of the (N,) clusters with (N,) weights above 0."""
         weights = weights.reshape(-1, *[1] * (values.ndim - 1))
-        self.count = self.count + weights
+        np.add.at(self.count, cluster, weights)
         with np.errstate(invalid="ignore"):  # infinite values have a mean, but no variance
-            deviation = values - self.first
-            self.total += np.where(weights > 0.0, weights * values, 0.0)
-            self.deviation += np.where(weights > 0.0, weights * deviation, 0.0)
-            self.squares += np.where(weights > 0.0, weights * deviation**2, 0.0)
+            deviation = values - self.first[cluster]
+            np.add.at(self.total, cluster, weights * values)
+            np.add.at(self.deviation, cluster, weights * deviation)
+            np.add.at(self.squares, cluster, weights * deviation**2)
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -105,17 +107,14 @@ def cluster_parameters(
             return {}
         stats = build_blocks(likelihood, partition).stats
         shares = block_shares(partition, labels)
-        of_block = {
-            b: likelihood.cluster_parameters(stats[b]) for b in np.flatnonzero(shares.any(axis=0)).tolist()
-        }
-        ranked = np.argsort(-shares, axis=1, kind="stable").T
-        for tied in ranked[: (shares > 0.0).sum(axis=1).max()]:
-            weights = shares[np.arange(len(shares)), tied]
-            blocks = np.where(weights > 0.0, tied, ranked[0]).tolist()
-            for name in of_block[blocks[0]]:
-                values = np.array([of_block[b][name] for b in blocks], float)
-                values = values**2 if name.endswith(SD) else values
-                moments.setdefault(name, _Moments(values)).add(values, weights)
+        cluster, block = np.nonzero(shares)
+        first = np.unique(cluster, return_index=True)[1]
+        of_block = {b: likelihood.cluster_parameters(stats[b]) for b in set(block.tolist())}
+        for name in of_block[int(block[0])]:
+            values = np.array([of_block[b][name] for b in block.tolist()], float)
+            values = values**2 if name.endswith(SD) else values
+            of_clusters = moments.setdefault(name, _Moments(values[first]))
+            of_clusters.add(cluster, values, shares[cluster, block])
     return {
         name: np.sqrt(found.mean + moments[name.removesuffix(SD)].variance)
         if name.endswith(SD)
