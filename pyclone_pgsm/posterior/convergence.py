@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.posterior.rows import gather, quantities, series_of
 from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHAT_LIMIT, Rule, Verdict, judge
-from pyclone_pgsm.sampling.diagnostics import effective_sample_size, split_rhat
 from pyclone_pgsm.sampling.monitor import Monitor
 from pyclone_pgsm.trace import Trace
 
@@ -59,17 +58,12 @@ def cell_quantiles(
     return np.where(np.asarray(probabilities) > held[-1], np.inf, quantiles)
 
 
-def diagnose(
-    trace: Trace, rows: list[NDArray[np.int64]], weighted: list[NDArray[np.int64]] | None = None
-) -> list[Diagnostic]:
-    """Return the mean, interval, R-hat and effective sample size of every traced quantity.
-
-    Mean and interval are those of the `weighted` rows of the chains, if given.
-    """
+def diagnose(trace: Trace, rows: list[NDArray[np.int64]], verdict: Verdict) -> list[Diagnostic]:
+    """Return the mean and interval of every traced quantity in some rows, and what the rule found about it."""
     found = []
-    length = min(len(chosen) for chosen in rows)
+    checks = {check.name: check for check in verdict.quantities}
     for name in quantities(trace):
-        pooled = gather(trace, rows if weighted is None else weighted, name)
+        pooled = gather(trace, rows, name)
         is_hyperparameter = name in trace.options.hyperparameters
         grid = trace.data.allowed_values(name).grid if is_hyperparameter else ()
         if grid:
@@ -79,9 +73,7 @@ def diagnose(
         else:
             lower, upper = np.quantile(pooled, [0.025, 0.975], method="inverted_cdf")
         mean = float(np.median(pooled)) if is_hyperparameter else float(pooled.mean())
-        equal = [chosen[len(chosen) - length :] for chosen in rows]
-        table = gather(trace, equal, name).reshape(len(rows), length)
-        rhat, ess = split_rhat(table), effective_sample_size(table)
+        rhat, ess = (checks[name].rhat, checks[name].bulk_ess) if name in checks else (math.nan, math.nan)
         found.append(Diagnostic(name, mean, float(lower), float(upper), rhat, ess))
     return found
 

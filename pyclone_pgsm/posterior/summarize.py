@@ -173,12 +173,11 @@ def summarize(
 def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Thresholds) -> Result[Any]:
     summariser = SUMMARISERS[trace.data.kind]
     kept = kept_rows(trace, burn_in)
-    diagnostics = diagnose(trace, kept)
-    rhat = {diagnostic.name: diagnostic.rhat for diagnostic in diagnostics}
+    verdict = verdict_of(trace, burn_in)
+    rhat = {check.name: check.rhat for check in verdict.quantities}
     weights, weights_said = weigh_chains(trace, kept, rhat, summariser.observation)
     rows = weighted_rows(kept, weights)
-    if weights_said:
-        diagnostics = diagnose(trace, kept, rows)
+    diagnostics = diagnose(trace, rows, verdict)
     T = len(trace.data.names)
     thinned = thin(rows, max(20, min(CONSENSUS_DRAWS, LABEL_BYTES // T)))
     draws = Draws(trace, rows, read_partitions(trace, thinned), outlier_share(trace, thinned))
@@ -192,7 +191,6 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
         labels = _consensus_clusters(draws, division, criterion, rng)
     summary, doubts = summariser.summarise(draws, labels, thresholds)
     items = np.arange(T) if T <= PICTURED else np.sort(rng.choice(T, PICTURED, replace=False))
-    verdict = verdict_of(trace, burn_in)
     warnings = [
         *_doubts_of_length(trace, verdict),
         *_doubts_of_chains(trace, diagnostics, kept),

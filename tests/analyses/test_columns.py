@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_runs import run
+from small_runs import edited, run, run_matrix
 from small_runs import tumour as tumour_data
 
 from pyclone_pgsm import Settings, cluster, open_trace
@@ -73,6 +73,15 @@ def test_mixture(tmp_path: Path) -> None:
     assert list(result.clusters)[: len(first)] == first
     assert len(result.clusters.columns) > len(first)
     check_files(MatrixAnalysis, tmp_path / "trace.h5")
+
+
+def test_a_trace_without_a_command_in_a_folder(tmp_path: Path) -> None:
+    run_matrix(tmp_path / "trace.h5")
+    (tmp_path / "run.json").write_text('{"convergence": {"iterations": 60}}')
+    assert open_trace(tmp_path).command == "a test"
+    with edited(tmp_path / "trace.h5") as file:
+        file["config"].attrs["command"] = ""
+    assert open_trace(tmp_path).command == ""
 
 
 def test_files() -> None:

@@ -58,6 +58,9 @@ def test_what_grows_with_what() -> None:
     assert of_matrix(1000, 10, particles=200).particles > 4 * small.particles
     single = of_matrix(1000, 10, init="single")
     assert of_matrix(1000, 10, init="disconnected").blocks > 40 * single.blocks
+    assert (
+        of_matrix(1000, 10, init="random_labels:v2.tsv").blocks == single.blocks
+    )  # a file, whatever its name
     assert 2 * single.blocks < small.blocks < 3 * single.blocks  # chains start apart, one with 50 clusters
     assert (
         of_matrix(1000, 10, particles=200, anchors=20).particles

@@ -17,11 +17,12 @@ from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.labels import renumbered
 from pyclone_pgsm.posterior.consensus import CRITERIA
-from pyclone_pgsm.posterior.convergence import cell_quantiles, diagnose
+from pyclone_pgsm.posterior.convergence import Diagnostic, cell_quantiles, diagnose
 from pyclone_pgsm.posterior.matching import match_clusters
-from pyclone_pgsm.posterior.rows import kept_rows
+from pyclone_pgsm.posterior.rows import kept_rows, quantities, series_of
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.sampling.convergence import Draws, Rule, judge
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
@@ -74,11 +75,25 @@ def test_clusters_from_the_largest_mean_prevalence_down():
     assert renumbered(np.zeros(3, int), np.array([0.3])).tolist() == [0, 0, 0]
 
 
+def diagnosed(trace: Any) -> list[Diagnostic]:
+    draws = [
+        Draws(
+            np.asarray(chain.iteration),
+            {name: np.asarray(series_of(chain, name), float) for name in quantities(trace)},
+            np.zeros((len(chain.iteration), 0), np.float32),
+            np.zeros((len(chain.iteration), 0), bool),
+        )
+        for chain in trace.chains
+    ]
+    last = max(chain.last_iteration for chain in trace.chains)
+    return diagnose(trace, kept_rows(trace), judge(draws, Rule(), last, trace.burn_in))
+
+
 def test_diagnostics_of_a_known_series():
     rng = np.random.default_rng(1)
     series = rng.normal(size=(3, 200))
     trace = fake(*(chain(range(1, 201), values) for values in series), burn_in=0)
-    found = {d.name: d for d in diagnose(trace, kept_rows(trace))}
+    found = {d.name: d for d in diagnosed(trace)}
     assert list(found) == ["log_joint", "num_clusters", "concentration"]
     joint = found["log_joint"]
     assert joint.mean == pytest.approx(series.mean())
@@ -87,13 +102,13 @@ def test_diagnostics_of_a_known_series():
     assert joint.rhat < 1.02
     assert 300 < joint.ess < 1000
     apart = fake(*(chain(range(1, 201), values + k) for k, values in enumerate(series)), burn_in=0)
-    assert diagnose(apart, kept_rows(apart))[0].rhat > 1.3
+    assert diagnosed(apart)[0].rhat > 1.3
 
 
 def test_infinite_precisions_have_a_median_and_diagnostics():
     precision = np.array([100.0, 1000.0, math.inf, math.inf] * 10)
     trace = fake(*(chain(range(1, 41), precision=np.roll(precision, k)) for k in range(2)), burn_in=0)
-    found = diagnose(trace, kept_rows(trace))[-1]
+    found = diagnosed(trace)[-1]
     assert found.name == "precision"
     assert found.lower == pytest.approx(100.0 * 10 ** ((0.1 - 0.5) / 16))  # a tenth of the draws at 100
     assert found.upper == math.inf
@@ -103,9 +118,9 @@ def test_infinite_precisions_have_a_median_and_diagnostics():
     own = fake(chain(range(1, 41)), burn_in=0)
     own.options.hyperparameters = own.options.traced = ("precision:S1",)
     own.chains[0].hyperparameters["precision:S1"] = precision
-    assert diagnose(own, kept_rows(own))[-1].lower == found.lower
+    assert diagnosed(own)[-1].lower == found.lower
     never = fake(chain(range(1, 5), precision=[math.inf] * 4), burn_in=0)
-    assert diagnose(never, kept_rows(never))[-1].mean == math.inf
+    assert diagnosed(never)[-1].mean == math.inf
 
 
 @pytest.mark.parametrize(("name", "value"), [("error_rate", 1.25e-3), ("tumour_content:S1", 0.75)])
@@ -113,7 +128,7 @@ def test_draws_that_are_all_one_value_have_an_interval_as_wide_as_its_cell(name,
     own = fake(chain(range(1, 41)), burn_in=0)
     own.options.hyperparameters = own.options.traced = (name,)
     own.chains[0].hyperparameters[name] = np.full(40, value)
-    found = diagnose(own, kept_rows(own))[-1]
+    found = diagnosed(own)[-1]
     grid = np.array(values_of(name, 100, {"S1": Uncertain(0.7, 0.1)}).grid)
     where = int(np.argmin(abs(grid - value)))
     assert math.isclose(found.lower, (grid[where - 1] * value) ** 0.5, rel_tol=0.01)
@@ -149,7 +164,7 @@ def test_intervals_of_a_continuous_quantity_hold_it_as_often_as_they_say():
 
 def test_too_few_rows_for_diagnostics():
     trace = fake(chain([1, 2, 3, 4, 5, 6]), chain([]))
-    for found in diagnose(trace, kept_rows(trace)):
+    for found in diagnosed(trace):
         assert math.isnan(found.rhat)
         assert math.isnan(found.ess)
         assert math.isfinite(found.mean)
