@@ -124,6 +124,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
     if isinstance(content, Mapping):
         content = {sample: value for sample, value in content.items() if sample in joined}
     unknown = _purity_unknown(used, segments, content)
+    without_rows = [sample for sample in samples if sample not in joined]
     # a file may have samples of other patients, too
     of_samples = [item for item in segments.left_out if item.sample_id in ("", *samples)]
     return Prepared(
@@ -137,7 +138,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
         ],
         warnings=[
             *variants.warnings,
-            *_samples_left_out([sample for sample in samples if sample not in joined], left_out),
+            *_samples_left_out(without_rows, [*variants.left_out, *left_out]),
             *_shared_segments(segments, advice),
             *_segments_of_others(segments, samples),
             *_shares_of_all_cells(table, segments),

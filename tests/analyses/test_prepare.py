@@ -288,6 +288,38 @@ def test_segments_that_cannot_be_matched(tmp_path: Path) -> None:
     assert not any("is given for" in warning for warning in right.warnings)
 
 
+def test_sample_without_a_usable_record_of_a_vcf_is_named(tmp_path: Path) -> None:
+    text = vcf("1:1:30,10:.", "1:9:20,9:.", names=("A", "B"), tumours=("A", "B"))
+    paths = write(tmp_path, calls_vcf=text, A_tsv=SEGMENTS, B_tsv=SEGMENTS)
+    of_samples = [SegmentFile(paths[f"{name}_tsv"], name) for name in "AB"]
+    result = prepare(one_patient(paths["calls_vcf"], *of_samples), PrepareOptions(tumour_content=0.8))
+    assert set(result.table["sample_id"]) == {"A"}
+    assert result.warnings == ["sample 'B' is left out with all its mutations: AD has no value"]
+    assert [(item.row, item.sample_id) for item in result.left_out] == [(5, "B"), (6, "B")]
+
+
+@pytest.mark.parametrize("kind", ["maf", "plain"])
+def test_sample_without_a_usable_row_of_a_table_is_named(kind: str, tmp_path: Path) -> None:
+    header = "chrom pos ref alt sample_id ref_counts alt_counts filter"
+    if kind == "maf":
+        header = (
+            "Chromosome Start_Position Reference_Allele Tumor_Seq_Allele2 Tumor_Sample_Barcode t_ref_count t_alt_count "
+            "FILTER"
+        )
+    rows = ["1 1 A C A 30 10 PASS", "1 1 A C B 20 9 weak"]
+    paths = write(
+        tmp_path, calls_tsv="\n".join([header, *rows, ""]).replace(" ", "\t"), A_tsv=SEGMENTS, B_tsv=SEGMENTS
+    )
+    of_samples = [SegmentFile(paths[f"{name}_tsv"], name) for name in "AB"]
+    result = prepare(
+        one_patient(paths["calls_tsv"], *of_samples), PrepareOptions(tumour_content={"B": 0.8, "A": 0.7})
+    )
+    assert set(result.table["sample_id"]) == {"A"}
+    reason = "FILTER is weak, not PASS; `all_filters` takes it"
+    assert result.warnings == [f"sample 'B' is left out with all its mutations: {reason}"]
+    assert result.tumour_content == {"A": 0.7}
+
+
 def test_two_files_that_may_be_of_one_sample(tmp_path: Path) -> None:
     tumor = {
         f"T1_{what}_vcf": vcf(f"1:{pos}:30,10", names=("TUMOR",))

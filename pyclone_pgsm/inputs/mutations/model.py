@@ -51,9 +51,9 @@ class Variants:
     """One row per (mutation, sample), in the order of files and rows: ``file`` (category), ``row`` (int64, line of the
     file, counted from 1), ``chrom`` (category; "1" to "22", "X", "Y", "MT", other contigs without "chr"), ``pos``
     (int64, counted from 1), ``ref``, ``alt`` (both "" if the file has no alleles), ``gene`` ("" if unknown),
-    ``sample_id`` (category), ``ref_counts``, ``alt_counts``, ``left_out_counts`` (int64; the last are the reads of
-    other alternate alleles of the record that are left out, such as ``*``). No mutation occurs twice in a sample; one
-    without a row in a sample has no data there."""
+    ``sample_id`` (category, whose categories include samples without a row), ``ref_counts``, ``alt_counts``,
+    ``left_out_counts`` (int64; the last are the reads of other alternate alleles of the record that are left out, such
+    as ``*``). No mutation occurs twice in a sample; one without a row in a sample has no data there."""
     left_out: list[LeftOut] = field(default_factory=list)
     """In the order of files and rows."""
     builds: dict[str, Build] = field(default_factory=dict)

@@ -120,8 +120,9 @@ def read_table(
         kept[place] = [trimmed(*each) for each in kept[place].itertuples(index=False)]
     build = _build(table.distinct("build"))
     no_filter = all(text in PASSING_FILTERS - {"PASS"} for text in table.distinct("filter"))
+    types = TYPES | {"sample_id": pd.CategoricalDtype(sorted(chosen.values()))}
     return Variants(
-        table=kept.astype(TYPES).assign(file=problems.file),
+        table=kept.astype(types).assign(file=problems.file),
         left_out=left_out,
         builds={problems.file: build} if build else {},
         unfiltered=[problems.file] if "filter" in table and no_filter else [],
