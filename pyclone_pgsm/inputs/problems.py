@@ -13,8 +13,9 @@ from pyclone_pgsm.errors import InputError, Problem
 
 T = TypeVar("T")
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""Control characters, C0 and C1: in a name they would break lines and columns, or control a terminal."""
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Control characters (C0 and C1), line separators, and halves of surrogate pairs: in a name they would break lines and
+columns, control a terminal, or could not be written."""
 
 LISTED = 1000
 """Number of faults of one kind in one column that are kept individually; the others are only counted."""

@@ -16,7 +16,7 @@ import pandas as pd
 from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.genome import SEXES, Sex
 from pyclone_pgsm.inputs.mutations import VariantFile
-from pyclone_pgsm.inputs.problems import FileProblems, raise_any
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import MEANS
 from pyclone_pgsm.inputs.table import columns_by_part, letters
 from pyclone_pgsm.inputs.tumour_content import Content, parse_content
@@ -34,7 +34,7 @@ _SPELLINGS = {
 """Other spellings of optional columns, which would otherwise be ignored."""
 
 _STYLE = Style(f"a sample sheet with the columns {', '.join(REQUIRED)}", (REQUIRED + OPTIONAL).__contains__)
-_NO_FOLDER = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:]|^\.+$")
+_NO_FOLDER = re.compile(CONTROL.pattern + r"|[/\\:]|^\.+$")
 _LONGEST_FOLDER = 255
 """Maximum length in bytes of a file or folder name on most file systems."""
 

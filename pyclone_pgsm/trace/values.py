@@ -1,18 +1,16 @@
 """Allowed numbers, texts and JSON values of a trace; a :class:`Fault` locates an invalid one in the file."""
 
 import math
-import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs.problems import CONTROL
 from pyclone_pgsm.inputs.values import Share, Whole
 
 SHOWN_CHARACTERS = 80
-FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Control characters (C0 and C1), line separators, and halves of surrogate pairs."""
 
 
 class Fault(Exception):
@@ -85,7 +83,7 @@ def of_share(reader: Share, exception: float | None = None) -> Values:
 
 def has_control(text: str) -> bool:
     """Whether a text has a character that is not allowed in names."""
-    return FORBIDDEN.search(text) is not None
+    return CONTROL.search(text) is not None
 
 
 def check_names(where: str, names: Sequence[str], distinct: bool = True) -> None:
