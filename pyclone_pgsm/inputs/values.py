@@ -23,6 +23,9 @@ LARGEST_COUNT = 2**53 - 1
 LARGEST_COPY_NUMBER = 1000
 """Real amplifications are smaller; larger numbers come from a wrong column."""
 
+LARGEST_POSITION = 2**31 - 1
+"""The largest position on a chromosome that BAM and BCF can store; no chromosome is as long."""
+
 
 @dataclass(frozen=True)
 class Whole:

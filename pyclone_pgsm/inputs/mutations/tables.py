@@ -81,7 +81,7 @@ PLAIN = CallTable(
     "a table of mutations needs the reads of both alleles",
 )
 
-_POSITION = values.Whole(1, 10**11, "a position on a chromosome: a whole number, 1 or more")
+_POSITION = values.Whole(1, values.LARGEST_POSITION, "a position on a chromosome: a whole number, 1 or more")
 _NO_COUNT = -1
 
 

@@ -50,6 +50,7 @@ from pyclone_pgsm.inputs.mutations.vcf_header import (
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import FileProblems, count, raise_any
 from pyclone_pgsm.inputs.text import file_stem, open_lines
+from pyclone_pgsm.inputs.values import LARGEST_POSITION
 
 _MISSING = "."
 _NO_TEXT = "\ufffd"
@@ -266,6 +267,9 @@ class _Collected:
             return
         if record.pos < 1:
             raise FaultError(str(record.pos), _NO_POSITION, "POS")
+        if record.pos > LARGEST_POSITION:
+            message = f"too large, above {LARGEST_POSITION}; expected a position on a chromosome"
+            raise FaultError(str(record.pos), message, "POS")
         for place, (name, sample_id) in enumerate(self._chosen.items()):
             try:
                 counts = self._counts(record, place, ref, alts)

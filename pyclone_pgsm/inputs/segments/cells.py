@@ -16,7 +16,7 @@ from pyclone_pgsm.inputs.table import Table
 UNKNOWN = -1
 """A copy number that the file does not give."""
 
-POSITION = values.Whole(0, 2**31 - 1, "a position on the chromosome: a whole number, 0 or more")
+POSITION = values.Whole(0, values.LARGEST_POSITION, "a position on the chromosome: a whole number, 0 or more")
 
 
 class Fitted(values.Real):

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.segments.model import STATES
 from pyclone_pgsm.inputs.segments.samples import Sample
+from pyclone_pgsm.inputs.values import LARGEST_POSITION
 
 NONE = -1
 """No segment, or no contradicting segment."""
 
-SPAN = 2**32
+SPAN = 2 * (LARGEST_POSITION + 1)
 """Larger than any position: added to the positions of one sample and chromosome as often as others precede it."""
 
 

@@ -165,6 +165,10 @@ def test_plain_without_samples_under_a_name(tmp_path: Path) -> None:
         ("1\tx\tA\tC\tS\t1\t2", "row 2, column pos: 'x': not a number; expected a position on a chromosome"),
         ("1\t0\tA\tC\tS\t1\t2", "row 2, column pos: '0': too small"),
         ("1\t\tA\tC\tS\t1\t2", "row 2, column pos: '': no value"),
+        (
+            "1\t2147483648\tA\tC\tS\t1\t2",
+            "row 2, column pos: '2147483648': too large, above 2147483647; expected",
+        ),
         ("1\t1.5\tA\tC\tS\t1\t2", "row 2, column pos: '1.5': fractional"),
         (
             "\t1\tA\tC\tS\t1\t2",

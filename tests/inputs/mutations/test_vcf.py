@@ -346,6 +346,7 @@ def test_what_is_not_used_is_not_looked_at(tmp_path: Path) -> None:
         (record("AD", "30,10", pos="ten"), "row 3, column POS: 'ten': no position; expected a whole number"),
         (record("AD", "30,10", pos="-3"), "row 3, column POS: '-3': no position"),
         (record("AD", "30,10", pos="9" * 30), "row 3, column POS: '999999999999999999999999999999': no position"),
+        (record("AD", "30,10", pos=2**31), "row 3, column POS: '2147483648': too large, above 2147483647; expected a"),
         (record("AD", "30,10", chrom="1,2"), "row 3, column #CHROM: '1,2': no name; expected a chromosome"),
         (record("AD", "30,10", chrom=""), "row 3, column #CHROM: '': no name; expected a chromosome"),
         (record("AD", "30,10", alt="TRUE"), "row 3, column ALT: 'TRUE': expected the bases of an allele; did R take"),
