@@ -227,7 +227,9 @@ def of_battenberg(cells: SegmentCells) -> pd.DataFrame:
     share, second_share = cells.share("fraction"), cells.share("second_fraction")
     has_two = (second[:, 1] != UNKNOWN) & ~(second_share == 0)
     lacks_share = has_two & (np.isnan(share) | np.isnan(second_share) | (share + second_share == 0))
-    cells.note(lacks_share, "fraction", "no share of the cells for one of two states; expected 0 to 1")
+    is_second = np.isnan(second_share) & ("second_fraction" in cells)
+    for part, lacks in (("fraction", lacks_share & ~is_second), ("second_fraction", lacks_share & is_second)):
+        cells.note(lacks, part, "no share of the cells for one of two states; expected 0 to 1")
     shares = np.where(has_two, [share, second_share], [[1.0], [0.0]]).T
     return of_states(np.stack([first, second], axis=1), _of_tumour(shares))
 

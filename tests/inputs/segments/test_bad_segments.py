@@ -72,6 +72,16 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "s.tsv", **option
         (
             BATTENBERG,
             "1 1 9 2 1 0.6 1 1 NA",
+            "column frac2_A: 'NA': no share of the cells for one of two states",
+        ),
+        (
+            BATTENBERG,
+            "1 1 9 2 1 NA 1 1 0.4",
+            "column frac1_A: 'NA': no share of the cells for one of two states",
+        ),
+        (
+            BATTENBERG.removesuffix(" frac2_A"),
+            "1 1 9 2 1 0.6 1 1",
             "column frac1_A: '0.6': no share of the cells for one of two states",
         ),
         (
