@@ -30,6 +30,8 @@ from pyclone_pgsm.inputs.values import Name
 
 _PURITY = "purity"
 """Additional column with the purity of each row's sample, if the file gives it."""
+_PLOIDY = "ploidy"
+"""Additional column with the ploidy of each row's sample; NaN where the file does not give it."""
 _NAME = "name_in_file"
 """Additional column with the sample that the file names."""
 _MOST_STATES = 32
@@ -154,24 +156,26 @@ def _read_file(
         raise problems.give_up(message, table.header_line)
     samples = cells.read("sample", Name("sample") if sample_id is None else str, object)
     frame = _frame(cells, layout, samples)
-    forward = (frame["start"] <= frame["end"]).to_numpy()
-    if not problems and not forward.any():
-        table.note_header("every segment ends before it starts", cells.columns["end"].name)
     raise_any(problems)
+    forward = (frame["start"] <= frame["end"]).to_numpy()
     wanted = _wanted(samples, sample_id, name_in_file, problems)
+    used = wanted & forward
+    if not used.any():
+        of_sample = "" if wanted.all() else f" of sample {samples[wanted][0]!r}"
+        table.note_header(f"every segment{of_sample} ends before it starts", cells.columns["end"].name)
+    raise_any(problems)
     if sample_id is not None:
         frame["sample_id"] = pd.Categorical([sample_id] * len(frame))
-    used = wanted & forward
     left_out = _left_out(cells, frame, wanted & ~forward, used)
     frame = frame[used].reset_index(drop=True)
     if layout.has_rows_for_states and "fraction" in cells:
         frame = _states_together(frame, problems)
-    hints = _hints(frame, layout, problems.file, fit, cells.real_copies("ploidy"))
+    hints = _hints(frame, layout, problems.file, fit)
     return Segments(frame[list(COLUMNS)], left_out, hints)
 
 
 def _frame(cells: SegmentCells, layout: Layout, samples: NDArray) -> pd.DataFrame:
-    """Return the rows of the file in the columns of `Segments.table`, `REAL`, `_NAME` and possibly `_PURITY`."""
+    """Return the rows of the file in the columns of `Segments.table`, `REAL`, and the additional ones above."""
     frame = layout.read(cells).assign(
         file=cells.problems.file,
         row=cells.lines,
@@ -181,7 +185,7 @@ def _frame(cells: SegmentCells, layout: Layout, samples: NDArray) -> pd.DataFram
         end=cells.read("end", POSITION, np.int64, UNKNOWN),
         normal_cn=cells.numbers("normal", NORMAL_COPIES, np.int64),
     )
-    frame = frame.astype(COLUMNS).assign(**{_NAME: samples})
+    frame = frame.astype(COLUMNS).assign(**{_NAME: samples, _PLOIDY: cells.real_copies("ploidy")})
     return frame.assign(**{_PURITY: 1 - cells.share("u_normal")}) if "u_normal" in cells else frame
 
 
@@ -252,15 +256,13 @@ def _states_together(frame: pd.DataFrame, problems: FileProblems) -> pd.DataFram
     return together
 
 
-def _hints(
-    frame: pd.DataFrame, layout: Layout, file: str, fit: Fit, ploidies: NDArray[np.float64]
-) -> list[Hint]:
-    ploidy = None if np.isnan(ploidies[0]) else float(ploidies[0])  # in some formats it is in each row
+def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit) -> list[Hint]:
     hints = []
     for sample, of in frame.groupby("sample_id", observed=True, sort=False):
         build = builds_that_fit(last_positions(of["chrom"], of["end"]))
         # 0 in a sample without tumour cells
         purity = of[_PURITY].tolist()[0] or None if _PURITY in of else None
+        ploidy = next(iter(of[_PLOIDY].dropna().tolist()), None)
         hints.append(
             Hint(
                 file=file,

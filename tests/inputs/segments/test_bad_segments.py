@@ -268,6 +268,18 @@ def test_sample_that_is_not_there(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [(ASCAT, "{} 1 1 {} 2 1"), (f"sample {GENERIC} cellular_prevalence", "{} 1 1 {} 2 1 0.8")],
+)
+def test_sample_whose_segments_all_end_before_they_start(tmp_path: Path, header: str, row: str) -> None:
+    content = tabs(header, row.format("A", 9), row.format("B", 0), row.format("B", 0))
+    message = error_in(tmp_path, content, sample_id="B")
+    assert message.startswith("s.tsv, row 1, column end")
+    assert message.endswith(": every segment of sample 'B' ends before it starts")
+    assert len(read_segments(tmp_path / "s.tsv", sample_id="A").table) == 1
+
+
 def test_problems_of_all_files(tmp_path: Path) -> None:
     paths = [tmp_path / "a.tsv", tmp_path / "b.tsv"]
     paths[0].write_text(tabs(ASCAT, "S 1 1 9 x 1"))

@@ -126,6 +126,19 @@ def test_ploidy_from_the_rows(tmp_path: Path) -> None:
     assert [hint.ploidy for hint in read(tmp_path, FILES["ascat scarhrd"][1]).hints] == [2.7]
 
 
+def test_ploidy_of_each_sample(tmp_path: Path) -> None:
+    header = "SampleID Chromosome Start_position End_position total_cn A_cn B_cn ploidy"
+    rows = [f"{sample} {chrom} 1 9 3 1 2 {ploidy}" for sample, chrom, ploidy in
+            [("A", 1, 2.1), ("B", 1, "NA"), ("C", 1, "NA"), ("B", 2, 3.9)]]  # fmt: skip
+    content = tabs(header, *rows)
+    assert {hint.sample_id: hint.ploidy for hint in read(tmp_path, content).hints} == {
+        "A": 2.1,
+        "B": 3.9,
+        "C": None,
+    }
+    assert [hint.ploidy for hint in read(tmp_path, content, sample_id="B").hints] == [3.9]
+
+
 @pytest.mark.parametrize(
     ("total", "minor", "expected"),
     [
