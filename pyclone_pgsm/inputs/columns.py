@@ -56,7 +56,7 @@ class Style:
     expected: str
     """Description of the expected file, for messages about files of another kind."""
     is_wanted: Callable[[str], bool]
-    """Whether a column of this name is kept."""
+    """Whether a column of this name is kept; of columns without a name, the first one."""
     may_have_one_column: bool = False
     """Whether a header without a separator is accepted as the name of the only column."""
     is_loose: bool = False
@@ -294,7 +294,7 @@ def _note_duplicates(
     names: Sequence[str], is_wanted: Callable[[str], bool], header_line: int | None, problems: FileProblems
 ) -> None:
     for name, times in Counter(names).items():
-        if times > 1 and is_wanted(name):
+        if name and times > 1 and is_wanted(name):
             places = " and ".join(str(place) for place, each in enumerate(names, start=1) if each == name)
             problems.add(
                 f"the header has this name more than once (columns {places}); keep one", header_line, name

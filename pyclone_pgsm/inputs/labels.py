@@ -1,6 +1,7 @@
 """Reader of cluster labels from which chains can start."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,9 @@ from pyclone_pgsm.labels import canonical
 CLUSTER_COLUMNS = ("cluster_id", "cluster", "label")
 ID_COLUMN = "mutation_id"
 
-_STYLE = Style("a table of clusters as text", bool, may_have_one_column=True)
-_NO_CLUSTER = frozenset({"", "na", "n/a", "nan", "null", "none"})
+_STYLE = Style("a table of clusters as text", lambda name: True, may_have_one_column=True)
+_FIRST = "(first)"
+"""Name of a first column without a name in messages."""
 _SHOWN_NAMES = 5
 
 
@@ -24,8 +26,9 @@ def read_labels(path: Path, names: Sequence[str]) -> NDArray[np.int32]:
     """Read the labels of named observations from a table, such as the ``mutations.tsv`` of an earlier run.
 
     Clusters are read, as any text, from the column ``cluster_id``, ``cluster`` or ``label``. Observations are
-    identified by the column ``mutation_id``, else by the first column unless it has the clusters. They may be in any
-    order, and in several rows that agree. Without such a column each row is one observation, in order.
+    identified by the column ``mutation_id``, else by the first column, which may lack a name, unless it has the
+    clusters. They may be in any order, and in several rows that agree. Without such a column each row is one
+    observation, in order.
 
     The result is (T,), the blocks 0, 1, .. in order of first appearance. InputError lists every wrong row (its cluster
     is missing or contradicts another row, or its observation is unknown), and observations without a row.
@@ -38,8 +41,7 @@ def read_labels(path: Path, names: Sequence[str]) -> NDArray[np.int32]:
         message = f"one of the columns {', '.join(CLUSTER_COLUMNS)} is expected; the header has "
         raise problems.give_up(message + ", ".join(filter(None, table.names)), table.header_line)
     column = table.columns[where]
-    is_empty = column.map(lambda text: text.lower() in _NO_CLUSTER, bool)
-    table.note(is_empty, where, "a cluster is expected")
+    table.note(table.is_empty(where), where, "a cluster is expected")
     raise_any(problems)
     id_column = ID_COLUMN if ID_COLUMN in table.columns else table.names[0]
     if id_column != where:
@@ -57,6 +59,7 @@ def read_labels(path: Path, names: Sequence[str]) -> NDArray[np.int32]:
 
 def _by_name(table: Table, id_column: str, where: str, names: Sequence[str]) -> list[str]:
     """Return the cluster of each observation, in the order of `names`."""
+    table.columns[id_column] = replace(table.columns[id_column], name=id_column or _FIRST)
     ids, clusters = (table.columns[name].map(str, object) for name in (id_column, where))
     rows = pd.DataFrame({"cluster": clusters, "line": table.lines}, index=ids)
     first = rows[~rows.index.duplicated()]

@@ -117,6 +117,9 @@ def test_a_file_is_whatever_has_no_other_meaning() -> None:
         "cluster\n5\n6\n\n5\n7",
         "# my labels\r\nlabel\r\n5\r\n6\r\n5\r\n7\r\n",
         "cluster_id\tdepth\n5\t9\n6\t9\n5\t9\n7\t9\n",
+        ",cluster\nd,0\na,5\nb,x\nc,5\n",
+        ",,cluster,,\nd,9,0,,\na,9,5,,\nb,9,x,,\nc,9,5,,\n",
+        ",cluster,mutation_id\n0,5,a\n1,6,b\n2,5,c\n3,7,d\n",
     ],
 )
 def test_labels_from_a_file(tmp_path: Path, text: str) -> None:
@@ -156,6 +159,18 @@ def test_the_table_of_an_earlier_run(tmp_path: Path) -> None:
                 ", row 3, column cluster: 'NA': a cluster is expected",
                 ", row 4, column cluster: '': a cluster is expected",
             ],
+        ),
+        (
+            "mutation_id\tcluster\na\t#N/A\nb\t.\nc\t-\nd\t-1\n",
+            [
+                ", row 2, column cluster: '#N/A': a cluster is expected",
+                ", row 3, column cluster: '.': a cluster is expected",
+                ", row 4, column cluster: '-': a cluster is expected",
+            ],
+        ),
+        (
+            ",cluster\na,1\nb,2\nc,1\nd,1\n4,1\n",
+            [", row 6, column (first): '4': not one of the observations"],
         ),
         (
             "mutation_id\tgroup\na\t1\n",
