@@ -14,7 +14,7 @@ MUTATIONS: tuple[Kind, ...] = ("vcf", "maf", "plain")
 
 _COUNTS = {"ref_counts", "alt_counts", "var_counts"}
 _COPIES = {"major_cn", "minor_cn", "total_cn"}
-_OF_MUTATIONS = {"ref", "alt", "reference_allele", "reference_genome_allele"}
+_OF_MUTATIONS = {"ref", "alt", "reference_allele", "reference_genome_allele", *_COUNTS}
 """Columns that segments do not have."""
 
 

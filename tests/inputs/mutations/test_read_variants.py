@@ -217,6 +217,8 @@ def test_no_files() -> None:
         ("mutation_id\tref_counts\tvar_counts\tnormal_cn\tminor_cn\tmajor_cn\n", "table"),
         ("id\tref_counts\talt_counts\tmajor_cn\tref\talt\tpos\n", "table"),
         ("chrom\tpos\tref\talt\n", "unknown"),
+        ("chrom\tstart\tend\tref_counts\talt_counts\n", "unknown"),
+        ("chr\tstart\tend\tvar_counts\n", "unknown"),
         ("#chromosome\tstart\tend\tcopyNumber\n1\t1\t5\t2\n", "segments"),
         ('"chromosome" "start.pos" "end.pos" "A" "B"\n', "segments"),
         ("chr\tstartpos\tendpos\n", "segments"),
