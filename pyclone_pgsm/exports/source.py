@@ -21,12 +21,17 @@ def given_source(options: ExportOptions, name: str, kind: str) -> Path:
 
 
 def samples_of(
-    answer: Answer, path: Path, options: ExportOptions, names: Sequence[str], declared: Sequence[str] = ()
+    answer: Answer,
+    path: Path,
+    options: ExportOptions,
+    names: Sequence[str],
+    declared: Sequence[str] = (),
+    normals: Sequence[str] = (),
 ) -> dict[str, int]:
     """Return the index in the result of each sample of the file that the result has; InputError if there is none.
 
     Samples are matched by their name, by ``--source SAMPLE=FILE``, or by the name that the readers of mutations would
-    give them.
+    give them, which know those that the file declares as tumours and as normal samples.
     """
     wanted = answer.observations.sample_ids
     place = {name: d for d, name in enumerate(wanted)}
@@ -38,7 +43,7 @@ def samples_of(
         return found
     problems = FileProblems(str(path))
     given = {options.source_sample: None} if options.source_sample is not None else {}
-    chosen = choose_samples(VariantFile(path, given), (), names, declared, problems)
+    chosen = choose_samples(VariantFile(path, given), (), names, declared, problems, normals)
     raise_any(problems)
     found = {name: place[given] for name, given in chosen.items() if given in place}
     if not found:

@@ -39,7 +39,7 @@ def write_vcf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
         raise problems.give_up("has no columns of samples, to which prevalences belong", header.line)
     names = lines[start].split("\t")
     given = [name.encode("latin-1").decode("utf-8", "replace") for name in header.samples]
-    samples = samples_of(answer, path, options, given, header.tumours)
+    samples = samples_of(answer, path, options, given, header.tumours, header.normals)
     columns = {len(FIXED) + given.index(name): d for name, d in samples.items()}
     mutations = Mutations(answer)
     above = [line for line in lines[:start] if not line.startswith(_DECLARED)]

@@ -620,6 +620,15 @@ def test_vcf_of_a_named_sample(result: Result, tmp_path: Path) -> None:
     assert float(record[10].split(":")[2]) == pytest.approx(result.summary.mean[-1, 1], rel=1e-5)
 
 
+def test_vcf_whose_normal_sample_is_declared(result: Result, tmp_path: Path) -> None:
+    source = vcf(result, tmp_path / "in.vcf", ["N", "X1"])
+    source.write_text(source.read_text().replace("##FILTER", "##normal_sample=N\n##FILTER", 1))
+    result.export("vcf", tmp_path / "out.vcf", source=source, source_sample=result.summary.sample_ids[0])
+    record = (tmp_path / "out.vcf").read_text().splitlines()[-2].split("\t")
+    assert record[9].endswith(":.:.:.")
+    assert float(record[10].split(":")[2]) == pytest.approx(result.summary.mean[-1, 0], rel=1e-5)
+
+
 def test_parquet(result: Result, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     assert result.export("parquet", tmp_path / "o") == []
