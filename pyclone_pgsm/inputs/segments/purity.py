@@ -20,7 +20,7 @@ from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.columns import read_columns
 from pyclone_pgsm.inputs.genome import SEXES, Sex
-from pyclone_pgsm.inputs.problems import FileProblems
+from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.segments.cells import plain, style
 from pyclone_pgsm.inputs.table import Table
 from pyclone_pgsm.inputs.text import open_text
@@ -92,6 +92,7 @@ def is_fit(path: Path) -> bool:
 def read_fit(path: Path, problems: FileProblems) -> Fit:
     """Read one file of the kinds above; note invalid values, and tables of more than one sample."""
     text = open_text(path, problems, _STYLE.expected).read()
+    raise_any(problems)
     line = None
     if _TITAN.search(text):
         texts = {name.removeprefix("Average tumour "): found for name, found in _TITAN.findall(text)}

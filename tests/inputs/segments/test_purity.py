@@ -177,6 +177,15 @@ def test_bad_fit(tmp_path: Path, fit: str, expected: str) -> None:
     assert expected in str(caught.value)
 
 
+def test_bytes_of_a_fit_that_are_no_text_are_told_once(tmp_path: Path) -> None:
+    path = write(tmp_path, "S.purple.cnv.somatic.tsv", FILES["purple 3"][1])
+    (tmp_path / "S.purple.purity.tsv").write_bytes(PURPLE.replace("NORMAL", "é").encode("latin-1"))
+    with pytest.raises(InputError) as caught:
+        read_segments(path)
+    assert "S.purple.purity.tsv, row 2: 'é': not UTF-8" in str(caught.value)
+    assert str(caught.value).count("not UTF-8") == 1
+
+
 def test_segments_named_like_a_fit(tmp_path: Path) -> None:
     path = write(tmp_path, "S_purity.cncf.txt", FILES["facets cncf"][1])
     assert len(read_segments(path).table) == 3
