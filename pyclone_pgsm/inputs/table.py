@@ -92,6 +92,14 @@ class Table:
             text, column = message if isinstance(message, str) else message(row), self.columns[part]
             self.problems.add(text, int(self.lines[row]), column.name, column.text_of(row))
 
+    def note_unequal(self, rows: NDArray[np.bool_], part: str, other: str) -> None:
+        """Note rows in which a column differs from another one of the same meaning."""
+        self.note(rows, part, lambda row: f"{self._said(other, row)}; the two mean the same, so keep one")
+
+    def _said(self, part: str, row: int) -> str:
+        """Return the name of a part's column and the text of a row in it."""
+        return f"{self.columns[part].name} is {self.columns[part].text_of(row)}"
+
     def read(
         self,
         part: str,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.columns import Style, read_columns
@@ -74,6 +75,7 @@ PLAIN = CallTable(
         "sample_id": ("sample_id",),
         "ref_counts": ("ref_counts",),
         "alt_counts": ("alt_counts", "var_counts"),
+        "var_counts": ("var_counts",),
         "gene": GENE_NAMES,
         "filter": ("filter",),
     },
@@ -170,6 +172,7 @@ def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
         table.read(part, values.READS, np.int64, _NO_COUNT, may_miss=True, matters=matters)
         for part in ("ref_counts", "alt_counts")
     )
+    _note_other_variant_counts(table, alt_counts, matters)
     reasons = [
         why_not,
         np.where(ref_counts == _NO_COUNT, f"{table.columns['ref_counts'].name} has no value", ""),
@@ -192,6 +195,17 @@ def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
         }
     )
     return rows[sample_ids != ""]
+
+
+def _note_other_variant_counts(
+    table: Table, alt_counts: NDArray[np.int64], matters: NDArray[np.bool_]
+) -> None:
+    """Note rows in which a second column of variant reads, beside the one that is used, has another number."""
+    if "var_counts" not in table or table.columns["var_counts"] is table.columns["alt_counts"]:
+        return
+    others = table.read("var_counts", values.READS, np.int64, _NO_COUNT, may_miss=True, matters=matters)
+    is_known = matters & (alt_counts != _NO_COUNT) & (others != _NO_COUNT)
+    table.note_unequal(is_known & (alt_counts != others), "var_counts", "alt_counts")
 
 
 def _left_out(rows: pd.DataFrame, file: str) -> list[LeftOut]:

@@ -126,12 +126,7 @@ def _merge_variant_counts(numbers: dict[str, NDArray], table: Table) -> None:
         return
     variant = numbers.pop("var_counts")
     alt = numbers.setdefault("alt_counts", variant)
-
-    def message(row: int) -> str:
-        text = table.columns["alt_counts"].text_of(row)
-        return f"alt_counts is {text}; the two mean the same, so keep one"
-
-    table.note((alt != variant) & (alt != _FAULTY) & (variant != _FAULTY), "var_counts", message)
+    table.note_unequal((alt != variant) & (alt != _FAULTY) & (variant != _FAULTY), "var_counts", "alt_counts")
 
 
 def _note_minor_above_major(numbers: dict[str, NDArray], minor: str, major: str, table: Table) -> None:

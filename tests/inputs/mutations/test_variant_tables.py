@@ -154,6 +154,19 @@ def test_plain_with_other_names(tmp_path: Path) -> None:
     assert variants.table["gene"].tolist() == ["TP53"]
 
 
+def test_plain_with_two_columns_of_variant_reads(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, plain("1\t5\tA\tC\tS\t30\t10\t20", "1\t6\tA\tC\tS\t3\t1\t1", header=PLAIN + "\tvar_counts")
+    )
+    said = "x.tsv, row 2, column var_counts: '20': alt_counts is 10; the two mean the same, so keep one"
+    assert message(path.rename(tmp_path / "x.tsv")) == said
+    agreeing = plain(
+        "1\t5\tA\tC\tS\t10\t30\t10",
+        header="chrom\tpos\tref\talt\tsample_id\tvar_counts\tref_counts\talt_counts",
+    )
+    assert counts(read(write(tmp_path, agreeing))) == [("S", "1:5:A:C", 30, 10)]
+
+
 def test_plain_without_samples_under_a_name(tmp_path: Path) -> None:
     path = write(tmp_path, plain("1\t5\tA\tC\t30\t10", header=PLAIN.replace("sample_id\t", "")), "x.tsv")
     assert counts(read(VariantFile(path, {"R": None}))) == [("R", "1:5:A:C", 30, 10)]
