@@ -245,9 +245,9 @@ def test_mistakes_speak_of_parameters(table: Path, tmp_path: Path) -> None:
     for options, message in (
         ({"criterion": "best"}, "`criterion` 'best': must be one of"),
         ({"threads": 0}, "`threads` 0"),
-        ({"error_rate": 2.0}, "error rate"),
-        ({"error_rate": "0.01"}, "error rate: '0.01': not a number"),
-        ({"error_rate": 10**400}, "error rate: out of range"),
+        ({"error_rate": 2.0}, "`error_rate` 2: out of range"),
+        ({"error_rate": "0.01"}, "`error_rate` '0.01': not a number"),
+        ({"error_rate": 10**400}, "`error_rate` inf: out of range"),
         ({"threads": "2"}, "`threads` '2': must be a whole number"),
         (
             {"model": {"density": "binomial"}},

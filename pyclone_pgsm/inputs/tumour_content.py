@@ -61,37 +61,28 @@ ContentOption = Content | Mapping[str, Content] | None
 
 def checked_means(option: ContentOption) -> float | dict[str, float] | None:
     """Return the option with each distribution replaced by its mean; raise UsageError if one is not valid."""
-    check_uncertain(option)
     if not isinstance(option, Mapping):
-        return checked("tumour content", _mean(option), TUMOUR_CONTENT)
-    of_samples = {
-        sample: checked(f"tumour content of sample {sample!r}", _mean(content), TUMOUR_CONTENT)
-        for sample, content in option.items()
-    }
+        return _checked_mean(option)
+    of_samples = {sample: _checked_mean(content, sample) for sample, content in option.items()}
     return {sample: share for sample, share in of_samples.items() if share is not None}
 
 
-def _mean(content: Content | None) -> float | None:
-    return content.mean if isinstance(content, Uncertain) else content
+def _checked_mean(content: Content | None, sample: str | None = None) -> float | None:
+    if not isinstance(content, Uncertain):
+        return checked("tumour_content", content, TUMOUR_CONTENT, sample)
+    mean, sd = (check_number("tumour_content", number) for number in content)
+    try:
+        content.check()
+    except ValueError as fault:
+        of_sample = "" if sample is None else f"{sample}="
+        raise UsageError(f"`tumour_content` {of_sample}{mean:g}±{sd:g}: {fault}") from None
+    return mean
 
 
 def uncertain(option: ContentOption, sample_ids: Sequence[str]) -> dict[str, Uncertain]:
     """Return the distribution of each sample that has one."""
     given = option if isinstance(option, Mapping) else dict.fromkeys(sample_ids, option)
     return {sample: given[sample] for sample in sample_ids if isinstance(given.get(sample), Uncertain)}  # type: ignore[misc]
-
-
-def check_uncertain(option: ContentOption) -> None:
-    """Raise UsageError if a distribution is not valid for a tumour content."""
-    for content in option.values() if isinstance(option, Mapping) else [option]:
-        if not isinstance(content, Uncertain):
-            continue
-        for number in content:
-            check_number("tumour_content", number)
-        try:
-            content.check()
-        except ValueError as fault:
-            raise UsageError(f"`tumour_content` {content.mean:g}±{content.sd:g}: {fault}") from None
 
 
 def _number(text: str) -> float:
@@ -131,5 +122,5 @@ def parse_tumour_content(texts: Sequence[str] | None) -> ContentOption:
     if by_sample and everywhere is not None:
         raise UsageError("`tumour_content`: give one number for all samples, or one for each, not both")
     option = by_sample or everywhere
-    check_uncertain(option)
+    checked_means(option)
     return option

@@ -4,6 +4,7 @@ Every reader here takes a text without surrounding white space and returns a num
 that says what is wrong and what is expected.
 """
 
+import math
 import re
 from dataclasses import dataclass
 from numbers import Real as RealNumber
@@ -164,19 +165,25 @@ def finite_number(text: str, expected: str) -> float:
     raise ValueError(f"{fault}; expected {expected}")
 
 
-def checked(what: str, value: float | None, share: Share) -> float | None:
-    """Return a share given as an option, or None; raise UsageError if it is not a number, or is out of range."""
+def checked(parameter: str, value: float | None, share: Share, sample: str | None = None) -> float | None:
+    """Return a share given as a parameter, or None; raise UsageError if it is not a number, or is out of range.
+
+    ``sample`` is the one of which it is given; None if it is for all.
+    """
     if value is None:
         return None
+    given = f"`{parameter}` " + ("" if sample is None else f"{sample}=")
     if isinstance(value, bool) or not isinstance(value, RealNumber):
-        raise UsageError(f"{what}: {value!r}: not a number; expected {share.expected}")
+        raise UsageError(f"{given}{value!r}: not a number; expected {share.expected}")
     try:
-        share.check(float(value))
+        number = float(value)
     except OverflowError:
-        raise UsageError(f"{what}: out of range; expected {share.expected}") from None
+        number = math.inf if value > 0 else -math.inf
+    try:
+        share.check(number)
     except ValueError as fault:
-        raise UsageError(f"{what}: {float(value):g}: {fault}") from None
-    return float(value)
+        raise UsageError(f"{given}{number:g}: {fault}") from None
+    return number
 
 
 def one_line(text: str) -> str:

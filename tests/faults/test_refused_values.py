@@ -73,7 +73,7 @@ def test_parameters(bits: Path, tmp_path: Path, likelihood: str, param: str, mes
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--error-rate 1e-320", "error rate: 9.99989e-321: out of range; expected the probability"),
+        ("--error-rate 1e-320", "--error-rate 9.99989e-321: out of range; expected the probability"),
         ("--precision 1e-308", "or between 0.1, below which nearly all reads"),
         ("--precision 1e300", "--precision 1e+300: must be 'infer', 'infer-per-sample', or between 0.1"),
         (
@@ -146,7 +146,7 @@ def test_numbers_of_another_type(value: object) -> None:
                 kind(**{name: value})  # type: ignore[operator]
     with pytest.raises(UsageError, match=r"^`precision` "):
         ModelOptions(precision=value)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r"^tumour content: "):
+    with pytest.raises(UsageError, match=r"^`tumour_content` "):
         ModelOptions(tumour_content=[value])  # type: ignore[arg-type]
 
 

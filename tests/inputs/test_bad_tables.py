@@ -471,16 +471,16 @@ def test_ids_that_cannot_be_of_one_tumour(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"tumour_content": 80}, "tumour content: 80: out of range; expected the share of cancer cells"),
+        ({"tumour_content": 80}, "`tumour_content` 80: out of range; expected the share of cancer cells"),
         ({"tumour_content": 80}, "If this is a percentage, write 0.8"),
-        ({"tumour_content": 0.0}, "tumour content: 0: out of range"),
-        ({"tumour_content": float("nan")}, "tumour content: nan: out of range"),
-        ({"tumour_content": "0.5"}, "tumour content: '0.5': not a number"),
-        ({"tumour_content": True}, "tumour content: True: not a number"),
-        ({"tumour_content": {"S1": 1.2}}, "tumour content of sample 'S1': 1.2: out of range"),
-        ({"tumour_content": {"S9": 0.5}}, "tumour content is given for 'S9', but the samples are 'S1'"),
-        ({"error_rate": 0.5}, "error rate: 0.5: out of range; expected the probability of a wrong base"),
-        ({"error_rate": 0.0}, "error rate: 0: out of range"),
+        ({"tumour_content": 0.0}, "`tumour_content` 0: out of range"),
+        ({"tumour_content": float("nan")}, "`tumour_content` nan: out of range"),
+        ({"tumour_content": "0.5"}, "`tumour_content` '0.5': not a number"),
+        ({"tumour_content": True}, "`tumour_content` True: not a number"),
+        ({"tumour_content": {"S1": 1.2}}, "`tumour_content` S1=1.2: out of range"),
+        ({"tumour_content": {"S9": 0.5}}, "`tumour_content` is given for 'S9', but the samples are 'S1'"),
+        ({"error_rate": 0.5}, "`error_rate` 0.5: out of range; expected the probability of a wrong base"),
+        ({"error_rate": 0.0}, "`error_rate` 0: out of range"),
     ],
 )
 def test_bad_option(tmp_path: Path, options: dict[str, Any], expected: str) -> None:

@@ -94,7 +94,7 @@ def read_sources(
     """Read one tumour from files and data frames, each with its name in messages; see `read_tables`."""
     if not sources:
         raise UsageError("no input table given")
-    options = checked_means(tumour_content), checked("error rate", error_rate, ERROR_RATE), genotype_prior
+    options = checked_means(tumour_content), checked("error_rate", error_rate, ERROR_RATE), genotype_prior
     found = [FileProblems(name) for name, _ in sources]
     file_of: dict[str, str] = {}  # by the sample that is named after it
 
@@ -121,7 +121,7 @@ def read_sources(
     samples = observations.sample_ids
     if isinstance(tumour_content, Mapping) and not set(tumour_content) <= set(samples):
         unknown = ", ".join(repr(sample) for sample in tumour_content if sample not in samples)
-        raise UsageError(f"tumour content is given for {unknown}, but the samples are {listed(samples)}")
+        raise UsageError(f"`tumour_content` is given for {unknown}, but the samples are {listed(samples)}")
     return observations, left_out
 
 
