@@ -94,11 +94,21 @@ class Table:
 
     def note_unequal(self, rows: NDArray[np.bool_], part: str, other: str) -> None:
         """Note rows in which a column differs from another one of the same meaning."""
-        self.note(rows, part, lambda row: f"{self._said(other, row)}; the two mean the same, so keep one")
 
-    def _said(self, part: str, row: int) -> str:
-        """Return the name of a part's column and the text of a row in it."""
-        return f"{self.columns[part].name} is {self.columns[part].text_of(row)}"
+        def message(row: int) -> str:
+            same = self.columns[other]
+            return f"{same.name} is {same.text_of(row)}; the two mean the same, so keep one"
+
+        self.note(rows, part, message)
+
+    def note_larger(self, rows: NDArray[np.bool_], part: str, than: str) -> None:
+        """Note rows in which a column is larger than another one, which is the most it can be."""
+
+        def message(row: int) -> str:
+            most = self.columns[than]
+            return f"larger than {most.name}, which is {most.text_of(row)}; expected at most that"
+
+        self.note(rows, part, message)
 
     def read(
         self,

@@ -130,11 +130,8 @@ def _merge_variant_counts(numbers: dict[str, NDArray], table: Table) -> None:
 
 
 def _note_minor_above_major(numbers: dict[str, NDArray], minor: str, major: str, table: Table) -> None:
-    def message(row: int) -> str:
-        return f"larger than {major}, which is {table.columns[major].text_of(row)}; expected at most that"
-
     if {major, minor} <= numbers.keys():
-        table.note((numbers[minor] > numbers[major]) & (numbers[major] != _FAULTY), minor, message)
+        table.note_larger((numbers[minor] > numbers[major]) & (numbers[major] != _FAULTY), minor, major)
 
 
 def _note_other_total(numbers: dict[str, NDArray], table: Table) -> None:

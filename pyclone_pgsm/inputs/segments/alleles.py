@@ -135,11 +135,7 @@ def of_total_and_minor(cells: SegmentCells) -> pd.DataFrame:
     total, minor = cells.copies("total"), cells.copies("minor")
     known = (total != UNKNOWN) & (minor != UNKNOWN)
     too_large = known & (minor > total)
-    cells.note(
-        too_large,
-        "minor",
-        lambda row: f"larger than the total copy number, {total[row]}; expected at most that",
-    )
+    cells.note_larger(too_large, "minor", "total")
     rest = np.where(known & ~too_large, total - minor, UNKNOWN)
     return one_state(with_totals(ordered(rest, minor), total))
 
@@ -176,15 +172,8 @@ def of_real_pair(cells: SegmentCells, *, is_ordered: bool = False) -> pd.DataFra
     """
     first, second = cells.real_copies("major"), cells.real_copies("minor")
     if is_ordered:
-        major_texts = cells.columns["major"]
-        cells.note(
-            nearest(second) > np.where(np.isnan(first), np.inf, nearest(first)),
-            "minor",
-            lambda row: (
-                f"larger than {cells.columns['major'].name}, which is {major_texts.text_of(row)}; expected at most "
-                "that"
-            ),
-        )
+        is_larger = nearest(second) > np.where(np.isnan(first), np.inf, nearest(first))
+        cells.note_larger(is_larger, "minor", "major")
     total = cells.real_copies("total")
     _note_other_totals(cells, np.abs(first + second - total) > _MOST_ROUNDED)
     real, whole = rounded(first, second)
@@ -204,11 +193,7 @@ def of_total_and_frequency(cells: SegmentCells) -> pd.DataFrame:
 def of_purecn(cells: SegmentCells) -> pd.DataFrame:
     """Read PureCN: the total, which is real where no whole number fits the segment, and the minor copies."""
     total, minor = cells.real_copies("total"), cells.real_copies("minor")
-    cells.note(
-        minor > nearest(total),
-        "minor",
-        lambda row: f"larger than the total copy number, {total[row]:g}; expected at most that",
-    )
+    cells.note_larger(minor > nearest(total), "minor", "total")
     return _of_real_total(total, minor)
 
 

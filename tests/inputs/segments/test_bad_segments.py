@@ -66,7 +66,7 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "s.tsv", **option
         (
             FACETS,
             "1 1 9 2 3",
-            "row 2, column lcn.em: '3': larger than the total copy number, 2; expected at most that",
+            "row 2, column lcn.em: '3': larger than tcn.em, which is 2; expected at most that",
         ),
         (FACETS, "1 1 9 2.5 1", "column tcn.em: '2.5': fractional"),
         (
@@ -113,7 +113,7 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "s.tsv", **option
         (
             "chr start end C M",
             "1 1 9 2 3",
-            "column M: '3': larger than the total copy number, 2; expected at",
+            "column M: '3': larger than C, which is 2; expected at",
         ),
         (PURPLE, "1 1 9 3 -5 1", "column majorAlleleCopyNumber: '-5': out of range; expected a copy number"),
         (PURPLE, "1 1 9 3 2,1 1", "'2,1': not a number: write a decimal point, not a comma"),
