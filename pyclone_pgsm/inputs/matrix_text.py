@@ -27,7 +27,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import Record, collect, note_uneven, records, skip_comments, split
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error, listed
 from pyclone_pgsm.inputs.text import open_text
-from pyclone_pgsm.inputs.values import finite_number
+from pyclone_pgsm.inputs.values import finite_number, is_no_value, is_number
 
 EXPECTED = "a finite number"
 NO_MISSING = "; leave the row or the column out, or fill the value in"
@@ -203,13 +203,8 @@ def _names_columns(comment: str, separator: str, width: int) -> bool:
 
 def _is_value(text: str) -> bool:
     """Whether a text is a number, possibly missing or infinite, or True or False."""
-    if _is_boolean(text):
-        return True
-    try:
-        finite_number(text.strip(), EXPECTED)
-    except ValueError as fault:
-        return not str(fault).startswith("not a number")
-    return True
+    bare = text.strip()
+    return _is_boolean(bare) or is_number(bare) or is_no_value(bare)
 
 
 def _is_boolean(text: str) -> bool:
@@ -275,7 +270,7 @@ class _Numbers:
                 return number
             raise ValueError(f"too large; expected {EXPECTED}")
         except ValueError as fault:
-            message = str(fault) + (NO_MISSING if str(fault).startswith("no value") else "")
+            message = str(fault) + (NO_MISSING if is_no_value(text) else "")
             self.faults.append((row, text, message))
             return np.nan
 

@@ -143,10 +143,15 @@ def is_no_value(text: str) -> bool:
     return text.lower() in _NO_VALUE
 
 
+def is_number(text: str) -> bool:
+    """Whether a text spells a number, which may be infinite."""
+    return bool(_NUMBER.fullmatch(text) or _INFINITE.fullmatch(text))
+
+
 def finite_number(text: str, expected: str) -> float:
     """Return the number that a text spells; one too large for a float becomes infinity.
 
-    ValueError says "no value", "infinite" or "not a number..", and what is expected.
+    ValueError says what is wrong with any other text, or an infinite number, and what is expected.
     """
     if _NUMBER.fullmatch(text):
         return float(text)
