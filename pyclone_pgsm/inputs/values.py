@@ -6,6 +6,7 @@ that says what is wrong and what is expected.
 
 import math
 import re
+import sys
 from dataclasses import dataclass
 from numbers import Real as RealNumber
 
@@ -56,16 +57,18 @@ class Whole:
 
 LEAST_SHARE = 1e-9
 """Smaller shares of cells or reads cannot be observed: no sample has a billion reads of a locus."""
+_ABOVE_0 = sys.float_info.min
 
 
 @dataclass(frozen=True)
-class Share:
-    """Reader of numbers above 0, at least ``least``, and below ``highest``, or equal to it if ``closed``."""
+class Real:
+    """Reader of numbers between two bounds, of which ``highest`` is excluded if ``below``."""
 
+    lowest: float
     highest: float
-    closed: bool
     expected: str
-    least: float = 0.0
+    """As in `Whole`."""
+    below: bool = False
 
     def __call__(self, text: str) -> float:
         """Read one cell; ValueError says what is wrong with it."""
@@ -75,30 +78,14 @@ class Share:
 
     def check(self, value: float) -> None:
         """Raise ValueError if the number is out of bounds or NaN."""
-        if (value > 0 and self.least <= value < self.highest) or (self.closed and value == self.highest):
+        if self.lowest <= value < self.highest or (value == self.highest and not self.below):
             return
         message = f"out of range; expected {self.expected}"
-        if 0 < value < self.least:
-            message += f", and at least {self.least:g}: no sample has enough reads to measure smaller values"
+        if 0 < value < self.lowest:
+            message += f", and at least {self.lowest:g}: no sample has enough reads to measure smaller values"
         if 1 < value <= 100:
             message += f". If this is a percentage, write {value / 100:g}"
         raise ValueError(message)
-
-
-@dataclass(frozen=True)
-class Real:
-    """Reader of finite numbers between two inclusive bounds; ``expected`` is as in `Whole`."""
-
-    lowest: float
-    highest: float
-    expected: str
-
-    def __call__(self, text: str) -> float:
-        """Read one cell; ValueError says what is wrong with it."""
-        value = finite_number(text, self.expected)
-        if self.lowest <= value <= self.highest:
-            return value
-        raise ValueError(f"out of range; expected {self.expected}")
 
 
 READS = Whole(
@@ -113,14 +100,17 @@ NORMAL_COPIES = Whole(
     LARGEST_COPY_NUMBER,
     "the copy number of normal cells: a whole number, 1 or more (2; 1 for X and Y in males)",
 )
-TUMOUR_CONTENT = Share(1.0, True, "the share of cancer cells in the sample: above 0, at most 1", LEAST_SHARE)
-SUBCLONAL_FRACTION = Share(
+TUMOUR_CONTENT = Real(LEAST_SHARE, 1.0, "the share of cancer cells in the sample: above 0, at most 1")
+SUBCLONAL_FRACTION = Real(
+    _ABOVE_0,
     1.0,
-    False,
     "the share of the tumour cells that hold the second copy-number state: above 0, below 1 (empty, as the other two "
     "subclonal columns, where there is one state)",
+    below=True,
 )
-ERROR_RATE = Share(0.5, False, "the probability of a wrong base in a read: above 0, below 0.5", LEAST_SHARE)
+ERROR_RATE = Real(
+    LEAST_SHARE, 0.5, "the probability of a wrong base in a read: above 0, below 0.5", below=True
+)
 
 
 @dataclass(frozen=True)
@@ -170,7 +160,7 @@ def finite_number(text: str, expected: str) -> float:
     raise ValueError(f"{fault}; expected {expected}")
 
 
-def checked(parameter: str, value: float | None, share: Share, sample: str | None = None) -> float | None:
+def checked(parameter: str, value: float | None, share: Real, sample: str | None = None) -> float | None:
     """Return a share given as a parameter, or None; raise UsageError if it is not a number, or is out of range.
 
     ``sample`` is the one of which it is given; None if it is for all.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import CONTROL
-from pyclone_pgsm.inputs.values import Share, Whole
+from pyclone_pgsm.inputs.values import Real, Whole
 
 SHOWN_CHARACTERS = 80
 
@@ -69,9 +69,9 @@ def of_whole(reader: Whole) -> Values:
     return Values("int64", within(reader.lowest, reader.highest), reader.expected)
 
 
-def of_share(reader: Share, exception: float | None = None) -> Values:
+def of_share(reader: Real, exception: float | None = None) -> Values:
     """Return the allowed numbers of a column of an input table, and `exception`, which represents a missing value."""
-    inside = within(0.0, reader.highest, above=True, below=not reader.closed)
+    inside = within(0.0, reader.highest, above=True, below=reader.below)
 
     def is_allowed(values: NDArray[Any]) -> NDArray[np.bool_]:
         if exception is None:

@@ -107,7 +107,7 @@ def _own_name(problems: FileProblems) -> str:
 def _share(
     table: Table,
     name: str,
-    reader: values.Share,
+    reader: values.Real,
     option: float | Mapping[str, float] | None,
     sample_ids: pd.Series,
 ) -> NDArray[np.float64]:

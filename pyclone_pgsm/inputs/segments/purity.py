@@ -101,7 +101,7 @@ def read_fit(path: Path, problems: FileProblems) -> Fit:
     else:
         texts, line = _row_of_table(read_columns(path, _STYLE, problems))
 
-    def number(read: values.Share | values.Real, names: frozenset[str]) -> float | None:
+    def number(read: values.Real, names: frozenset[str]) -> float | None:
         name, found = _cell(texts, names)
         try:
             return None if values.is_no_value(found) else read(found)
