@@ -45,11 +45,17 @@ def test_sheet_of_a_patient_says_what_the_cohorts_says(script: Import, tmp_path:
         "patient_id,sample_id,mutations,segments,tumour_content,sex,tumour_sample\n"
         '"P 1",R1,"a,1.vcf;b.vcf",s1.tsv;s1.purity.tsv,0.8±0.05,F,TUMOR\n'
         '"P 1",R2,"a,1.vcf",/abs/s2.tsv,0.1234567890123,female,\n'
-        "P2,R1,c.maf,s.tsv,NA,,\n",
+        "P2,R1,c.maf,s.tsv,NA,,\n"
+        "P3,R1,d.vcf,shared.tsv,,,\n"
+        "P3,R2,d.vcf,,,,\n",
         encoding="utf-8",
     )
+    (tmp_path / "stored").write_text("")
+    (tmp_path / "s.tsv").symlink_to("stored")
     cohort = sheet.read_cohort(tmp_path / "cohort.csv")
-    assert list(cohort) == ["P 1", "P2"]
+    assert list(cohort) == ["P 1", "P2", "P3"]
+    assert [str(file.path) for file in cohort["P2"].segments] == [str(tmp_path / "s.tsv")]
+    assert [(file.path.name, file.sample_id) for file in cohort["P3"].segments] == [("shared.tsv", None)]
     for name, patient in cohort.items():
         path = tmp_path / "elsewhere" / f"{name}.csv"
         path.parent.mkdir(exist_ok=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,15 +41,24 @@ def written(content: Content | None) -> str:
 
 
 def rows(patient: Patient) -> list[dict[str, str]]:
-    """The patient's rows of the sheet, with absolute paths; cells without a value are not in them."""
+    """The patient's rows of the sheet, with absolute paths; cells without a value are not in them.
+
+    Segments that are shared by all samples are in the first row only, which a sheet reads in the same way. Links are
+    kept: names of files matter, and so do the files beside them.
+    """
     found = []
-    for sample in patient.sample_ids:
+    for place, sample in enumerate(patient.sample_ids):
         files = [file for file in patient.mutations if sample in file.samples]
+        segments = [
+            each.path
+            for each in patient.segments
+            if each.sample_id == sample or not (each.sample_id or place)
+        ]
         row = {
             "patient_id": patient.name,
             "sample_id": sample,
-            "mutations": ";".join(str(file.path.resolve()) for file in files),
-            "segments": ";".join(str(f.path.resolve()) for f in patient.segments if f.sample_id == sample),
+            "mutations": ";".join(os.path.abspath(file.path) for file in files),
+            "segments": ";".join(map(os.path.abspath, segments)),
             "tumour_content": written(patient.tumour_content.get(sample)),
             "sex": patient.sex or "",
             "tumour_sample": files[0].samples[sample] or "",
