@@ -100,6 +100,26 @@ class Choice:
         return self.values[index] if 0 <= index < len(self.values) else None
 
 
+def checked_choices(found: object, fault: Callable[[str], Exception]) -> dict[str, Choice]:
+    """Return what the method ``choices`` of a likelihood returned, if this is a dict of choices that can be used.
+
+    Otherwise raise the exception that `fault` makes of the description.
+    """
+    if not isinstance(found, dict) or not all(isinstance(each, Choice) for each in found.values()):
+        raise fault(f"returned {found!r:.60}; it must return a dict of objects of the class Choice")
+    for name, choice in found.items():
+        values, prior = (np.array(each, float) for each in (choice.values, choice.prior))
+        if not (
+            values.ndim == 1 and values.size and np.isfinite(values).all() and (np.diff(values) > 0).all()
+        ):
+            raise fault(f"the values of {name} must be finite numbers in increasing order")
+        if not (prior.shape == values.shape and np.isfinite(prior).all() and (prior > 0).all()):
+            raise fault(f"the prior of {name} must have a positive number for each of the values")
+        if choice.start not in choice.values:
+            raise fault(f"the start of {name}, {choice.start}, is not among its values")
+    return found
+
+
 def propose(
     choices: Sequence[Choice],
     values: tuple[float, ...],

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.likelihoods.choice import Choice, IndependenceProposal
+from pyclone_pgsm.likelihoods.choice import Choice, IndependenceProposal, checked_choices
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.model import Model, Values
 
@@ -44,7 +44,10 @@ class InferredModel(Model):
         choices: dict[str, Choice] = {}
         if hasattr(likelihood_class, "choices"):
             with blamed(spec):
-                choices = likelihood_class.choices(data, **given)
+                choices = checked_choices(
+                    likelihood_class.choices(data, **given),
+                    lambda text: UsageError(f"`likelihood` {spec!r}: choices: {text}"),
+                )
         for name in self.hyperparameters:
             if name not in choices:
                 self._refuse_contradictions(spec, likelihood_class, data, name, given)

@@ -136,8 +136,8 @@ def _check(answer: _Answer) -> None:
     value = answer.value
     shown = f"{value:.10g}" if isinstance(value, float | int | np.number) else repr(value)
     where = f"{answer.method} returned {shown} for observation {answer.observation} (counted from 0)"
-    if not (isinstance(value, float | int | np.number) and value < math.inf):
-        raise UsageError(f"{where}; it must return the log of a density")
+    if not (isinstance(value, float | int | np.number) and math.isfinite(value)):
+        raise UsageError(f"{where}; it must return the log of a density, which is positive and finite")
     largest = max(1.0, abs(float(value)), abs(answer.equal_to), answer.scale)
     if abs(value - answer.equal_to) > TOLERANCE * largest and largest < math.inf:
         raise UsageError(f"{where}; it must equal {answer.how}, {answer.equal_to:.10g}")

@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.likelihoods.choice import Choice
+from pyclone_pgsm.likelihoods.choice import Choice, checked_choices
 from pyclone_pgsm.likelihoods.contract import register
 from pyclone_pgsm.likelihoods.foreign import Shapes, cause, checked_shapes
 from pyclone_pgsm.likelihoods.model import FixedModel
@@ -273,8 +273,8 @@ def check_choices(it: Examination) -> None:
         return
     choices: dict[str, Choice] = {}
     if hasattr(kind, "choices"):
-        with it.blamed_for("choices"):
-            choices = kind.choices(it.observations)
+        with it.blamed_for("choices") as fault:
+            choices = checked_choices(kind.choices(it.observations), fault)
     for name, choice in choices.items():
         with it.blamed_for(name) as fault:
             check_choice(it, name, choice, fault)
@@ -287,8 +287,6 @@ def check_choices(it: Examination) -> None:
 def check_choice(it: Examination, name: str, choice: Choice, fault: Callable[[str], Exception]) -> None:
     if name not in parameters_of(type(it.likelihood)):
         raise fault("from_data has no such parameter")
-    if choice.start not in choice.values:
-        raise fault(f"the start, {choice.start:.10g}, is not among the values")
     made = []
     for value in choice.values:
         with it.blamed_for(f"{name}={value:.10g}"):

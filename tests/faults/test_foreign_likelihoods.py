@@ -60,6 +60,16 @@ class Counting(NamedTuple):
         {cluster_parameters}
         return {{"rows": stat[:1]}}
 '''
+CHOICES = """
+    @classmethod
+    def from_data(cls, data, a=1.0):
+        return cls(data)
+
+    @classmethod
+    def choices(cls, data):
+        from pyclone_pgsm.likelihoods.choice import Choice
+        return {}
+"""
 DEFAULT = """
     @classmethod
     def inferred_by_default(cls, data, given):
@@ -94,6 +104,24 @@ def told(folder: Path, *more: str, **changed: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ("None", "choices: returned None; it must return a dict of objects of the class Choice"),
+        ("{'a': [1.0, 2.0]}", "choices: returned {'a': [1.0, 2.0]}; it must return a dict of objects"),
+        ("{'a': Choice((2.0, 1.0), (1, 1), 1.0)}", "values of a must be finite numbers in increasing order"),
+        ("{'a': Choice((1.0, 2.0), (1, 0), 1.0)}", "the prior of a must have a positive number for each"),
+        ("{'a': Choice((1.0, 2.0), (1,), 1.0)}", "the prior of a must have a positive number for each"),
+        ("{'a': Choice((1.0, 2.0), (1, 1), 1.5)}", "choices: the start of a, 1.5, is not among its values"),
+    ],
+)
+def test_choices_that_are_none(tmp_path: Path, choices: str, message: str) -> None:
+    changed = {"cluster_parameters": "pass\n" + CHOICES.format(choices)}
+    code, text = told(tmp_path, "--param", "a=infer", **changed)
+    assert code == 2
+    assert message in text
+
+
+@pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"from_data": "data[0, 99]"}, "counting.py, line 11: IndexError: index 99 is out of bounds"),
@@ -104,6 +132,11 @@ def told(folder: Path, *more: str, **changed: str) -> tuple[int, str]:
         ({"stat_size": "10**13"}, "GB of memory"),
         ({"log_predictive": "np.nan"}, "log_predictive returned nan for observation 4 (counted from 0)"),
         ({"log_predictive": "np.inf"}, "log_predictive returned inf for observation 4"),
+        (
+            {"log_predictive": "-np.inf"},
+            "log_predictive returned -inf for observation 4 (counted from 0); it must return the log of a density, "
+            "which is positive and finite",
+        ),
         ({"log_marginal": "np.nan"}, "log_marginal returned nan for observation 0"),
         (
             {"log_marginal": "np.nan if stat[0] > 3.0 else -stat[0]"},

@@ -333,7 +333,7 @@ BROKEN = [
     (
         "choices",
         {"choices": lambda data: {"rate": Choice((0.5, 1.0), (1.0, 1.0), 0.7)}},
-        "rate: the start, 0.7, is not among the values",
+        "choices: the start of rate, 0.7, is not among its values",
     ),
     (
         "choices",
