@@ -280,7 +280,8 @@ class Normal(NamedTuple):
             largest = math.ceil(4.0 * math.log2(D + 2.0))
             scales = tuple(2.0 ** (k / 4.0) for k in range(-64, largest + 1))
             if "scale" not in given:
-                refuse_dependent_columns(y, given.get("nu0") or D + 2.0)
+                nu0 = given.get("nu0")
+                refuse_dependent_columns(y, positive_number("nu0", D + 2.0 if nu0 is None else nu0, D - 1.0))
             found["scale"] = log_uniform(
                 tuple(s for s in scales if farthest < 0.999 * WIDEST * math.sqrt(s)) or scales[-1:], 1.0
             )

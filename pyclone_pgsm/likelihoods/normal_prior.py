@@ -2,6 +2,7 @@
 
 import math
 import reprlib
+import warnings
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,10 @@ def weight_of_rows(y: NDArray[np.float64]) -> float:
         return 1.0
     thinned = y[:: math.ceil(len(y) / CLUSTERED_ROWS)]
     z = (thinned - thinned.mean(axis=0)) / np.sqrt(column_variances(y))
-    _, labels = kmeans2(z, max(1, min(TYPICAL_CLUSTERS, len(z) // 10)), iter=20, minit="++", seed=0)
+    distinct = len(np.unique(z, axis=0))
+    clusters = max(1, min(TYPICAL_CLUSTERS, len(z) // 10, distinct // 2))
+    with warnings.catch_warnings(action="ignore"):  # some clusters may stay empty
+        _, labels = kmeans2(z, clusters, iter=20, minit="++", seed=0)
     deviations = np.stack(
         [((z[labels == k] - z[labels == k].mean(axis=0)) ** 2).sum(axis=0) for k in np.unique(labels)]
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
@@ -491,6 +492,21 @@ def test_the_scale_of_narrow_clusters_is_inferred():
     many = cluster(narrow, settings=Settings(iterations=60, chains=1, seed=1))
     assert few.num_clusters < 8 < 12 <= many.num_clusters
     assert few.warnings[-1] == Normal.doubts(narrow, {"scale": 1.0})[0]
+
+
+def test_the_scale_of_few_distinct_rows_is_not_inferred():
+    """k-means would find clusters of equal rows, of no width at all."""
+    values = np.random.default_rng(1).integers(3, size=(600, 2)).astype(float)
+    with warnings.catch_warnings(action="error"):
+        assert 0.01 < weight_of_rows(values) < 1000
+        assert Normal.inferred_by_default(values, {}) == []
+        assert weight_of_rows(np.ones((600, 2)))
+
+
+@pytest.mark.parametrize("nu0", ["abc", [5, 6], -5, 0])
+def test_degrees_of_freedom_are_checked_before_the_scale_is_inferred(nu0):
+    with pytest.raises(UsageError, match=r"`parameters` nu0.*must be|nu0 must be"):
+        cluster(np.random.default_rng(1).normal(size=(50, 3)), parameters={"nu0": nu0})
 
 
 def test_doubts_of_a_wide_prior():
