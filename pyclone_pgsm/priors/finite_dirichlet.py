@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors.common import (
+    LARGEST,
     check_concentration,
     check_gamma,
     cumulative_logs,
@@ -61,6 +62,11 @@ class FiniteDirichlet(Prior):
         object.__setattr__(self, "max_components", int(k0))  # for JSON
         check_concentration(self.concentration)
         check_gamma(self.shape, self.rate)
+        if self.concentration * k0 > LARGEST:
+            raise UsageError(
+                f"`concentration` {self.concentration}: must be at most {LARGEST / k0:g} with {k0} components: beyond "
+                "it products overflow"
+            )
 
     def max_blocks(self, num_observations: int) -> int:
         """Return min(k0, T)."""

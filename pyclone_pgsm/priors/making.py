@@ -76,7 +76,7 @@ def make_prior(
 def _parse_concentration_prior(
     given: str | tuple[float, float] | None,
 ) -> tuple[float, float] | tuple[None, None]:
-    if given is None or given == "fixed":
+    if given is None or (isinstance(given, str) and given == "fixed"):
         return None, None
     try:
         shape, rate = map(float, given.split(",") if isinstance(given, str) else given)

@@ -646,6 +646,11 @@ GAMMA = (
         ({"concentration_prior": "1,inf"}, f"`concentration_prior` '1,inf': {GAMMA}"),
         ({"concentration_prior": (1.0,)}, f"`concentration_prior` (1.0,): {GAMMA}"),
         ({"concentration_prior": 3}, f"`concentration_prior` 3: {GAMMA}"),
+        ({"concentration_prior": np.array([1.0, 0.0])}, f"`concentration_prior` array([1., 0.]): {GAMMA}"),
+        (
+            {"name": "finite", "max_clusters": 10**9, "concentration": 1e300},
+            "`concentration` 1e+300: must be at most 1e+291 with 1000000000 components: beyond it products overflow",
+        ),
         (
             {"discount": 0.1},
             "`discount` 0.1: has no effect with `prior` dp: leave it out, or use `prior` pitman-yor",
