@@ -35,14 +35,18 @@ def start_precompiling(likelihood: type, module: str, name: str) -> None:
     lock = precompiling_lock(likelihood)
     if lock is None:
         return
-    _started[likelihood] = subprocess.Popen(
-        [sys.executable, "-m", module, name],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        pass_fds=[lock],  # the second process keeps the lock until it ends, even if this one ends earlier
-    )
-    os.close(lock)
+    try:
+        _started[likelihood] = subprocess.Popen(
+            [sys.executable, "-m", module, name],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[lock],  # the second process keeps the lock until it ends, even if this one ends earlier
+        )
+    except OSError:  # no more processes are allowed: this one compiles everything
+        return
+    finally:
+        os.close(lock)
     own_processes.add(_started[likelihood].pid)
 
 

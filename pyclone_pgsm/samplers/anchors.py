@@ -129,7 +129,8 @@ def likely_blocks(likelihood, partition, numbers, slots):  # type: ignore[no-unt
 
 
 class Reference(AnchorProposal):
-    """Proposal with a reference: the partition with the most blocks so far, its blocks numbered 0..K-1."""
+    """Proposal with a reference, whose blocks are numbered 0..K-1: the partition with the most blocks so far, not
+    counting those with more than :data:`LARGEST_REFERENCE`."""
 
     def __init__(self, num_observations: int) -> None:
         super().__init__(num_observations)

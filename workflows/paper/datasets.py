@@ -13,7 +13,7 @@ A chain sees a :class:`Problem`: the model of nine tenths of the rows, and the p
 ``cancer``                simulated: a tumour of 10,000 mutations
 ========================  ==================================================================================
 
-Normal data are standardised by the rows that the chain sees. The priors are the likelihoods' own, as in the paper.
+Normal data are standardised by the rows that the chain sees. The priors are those of the paper (``PAPER_PRIOR``).
 """
 
 from __future__ import annotations

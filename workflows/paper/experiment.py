@@ -98,7 +98,7 @@ class Configuration:
 def run_chain(
     problem: Problem, configuration: Configuration, replicate: int, seconds: float
 ) -> Iterator[Look]:
-    """One chain, as :func:`pyclone_pgsm.sampling.chains.advance` runs it.
+    """One chain, as :func:`pyclone_pgsm.sampling.chain.advance` runs it.
 
     Parameters
     ----------
