@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import doctest
+import gzip
+import json
 import pickle
+import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -316,6 +320,24 @@ def test_missing_values_are_the_likelihoods_affair(tmp_path):
     np.testing.assert_array_equal(found.predict(data), found.labels_)
     assert np.isfinite(found.score(data))
     assert not found.__sklearn_tags__().input_tags.allow_nan  # most likelihoods refuse them
+
+
+@pytest.mark.parametrize("every_row", [False, True])
+def test_missing_values_stay_out_of_pictures_and_report(tmp_path, every_row):
+    path, out = tmp_path / "bits.py", tmp_path / "out"
+    path.write_text(WITH_GAPS)
+    data = np.repeat([[1.0] * 3, [0.0] * 3], 12, axis=0)
+    data[[0, 5, 20], [1, 2, 0]] = np.nan
+    data[:, 1] = np.nan if every_row else data[:, 1]
+    found = cluster(data, f"{path}:Bits", settings=Settings(iterations=20, chains=2), out=out)
+    assert found.num_clusters == 2
+    assert (out / "plots" / "clusters.png").exists() != every_row
+    text = (out / "report.html").read_text()
+    [packed] = re.findall('id="data">([^<]*)<', text)
+    content = json.loads(gzip.decompress(base64.b64decode(packed)))
+    assert content["areBits"]
+    assert [value is None for value in content["values"]] == np.isnan(data).ravel().tolist()
+    assert "Rows with a missing value in these columns are not shown." in text
 
 
 def test_data_frame(fitted):

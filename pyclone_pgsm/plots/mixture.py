@@ -12,7 +12,7 @@ from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.plots.bernoulli import data_heatmap
 from pyclone_pgsm.plots.coclustering import coclustering_heatmap
 from pyclone_pgsm.plots.heatmaps import cluster_means
-from pyclone_pgsm.plots.normal import Density, cluster_points, density_map
+from pyclone_pgsm.plots.normal import Density, cluster_points, complete_rows, density_map
 from pyclone_pgsm.plots.traces import chain_traces
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.rows import Traces
@@ -30,9 +30,9 @@ def mixture_pictures(
 ) -> dict[str, Callable[[], Figure]]:
     """Return the functions that draw the pictures of a mixture, by name; "normal" and "bernoulli" have specific ones.
 
-    `values` (T, D) are the data. `coclustering` are rows (n,) and the probabilities (n, n) that two of them share a
-    cluster. `density` is the posterior predictive density (n,), not its logarithm, of new rows (n, D); it is used for
-    one or two columns.
+    `values` (T, D) are the data. Rows with NaN are not among the points. `coclustering` are rows (n,) and the
+    probabilities (n, n) that two of them share a cluster. `density` is the posterior predictive density (n,), not its
+    logarithm, of new rows (n, D); it is used for one or two columns.
     """
     pictures: dict[str, Callable[[], Figure]] = {}
     if likelihood == "bernoulli":
@@ -41,9 +41,11 @@ def mixture_pictures(
         num_columns, is_normal = values.shape[1], likelihood == "normal"
         if not is_normal:  # the meaning of the parameters is not known
             summary = replace(summary, parameters={})
-        pictures["clusters"] = partial(cluster_points, values, summary, density)
-        if density is not None and num_columns == 2:
-            pictures["density"] = partial(density_map, values, summary, density)
+        complete = complete_rows(values, summary)
+        if len(complete[0]):
+            pictures["clusters"] = partial(cluster_points, *complete, density)
+            if density is not None and num_columns == 2:
+                pictures["density"] = partial(density_map, *complete, density)
         if is_normal and num_columns > 2:
             pictures["cluster_means"] = partial(cluster_means, values, summary)
     pictures["cluster_sizes"] = partial(cluster_sizes, summary)

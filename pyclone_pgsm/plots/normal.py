@@ -52,14 +52,14 @@ DARKER = 0.7
 def cluster_points(values: Values, summary: MixtureSummary, density: Density | None = None) -> Figure:
     """The rows as points coloured by cluster.
 
-    `values` (T, D) are the data. The clusters have ellipses if their parameters are given: "mean" (K, D) and
-    "covariance" (K, D, D) of Normal clusters. `density` is the posterior predictive density (n,) of new rows (n, D),
-    drawn for one and two columns.
+    `values` (T, D) are the data, without NaN: see :func:`complete_rows`. The clusters have ellipses if their parameters
+    are given: "mean" (K, D) and "covariance" (K, D, D) of Normal clusters. `density` is the posterior predictive
+    density (n,) of new rows (n, D), drawn for one and two columns.
     """
     num_columns = values.shape[1]
     if num_columns == 1:
         return _rows(values, summary, density)
-    subtitle = summary.contents + thinned(summary)
+    subtitle = contents(summary) + thinned(summary)
     if num_columns > 2:
         subtitle += f"; principal components of {num_columns:,} scaled columns"
         values, summary = _components(values, summary)
@@ -69,7 +69,9 @@ def cluster_points(values: Values, summary: MixtureSummary, density: Density | N
     if density is not None:
         subtitle += "; shaded: predictive density"
     ends = _axis_ends(values, summary)
-    numbered = np.flatnonzero(~appearance.minor_clusters(summary.cluster_size))
+    numbered = np.intersect1d(
+        summary.labels, np.flatnonzero(~appearance.minor_clusters(summary.cluster_size))
+    )
 
     def draw(axes: Axes, pair: list[int]) -> None:
         coordinates = values[:, pair]
@@ -90,7 +92,7 @@ def density_map(values: Values, summary: MixtureSummary, density: Density) -> Fi
     The arguments are those of :func:`cluster_points`. The ellipses are not drawn, but the axes have room for them.
     """
     ends = _axis_ends(values, summary)
-    subtitle = f"{summary.contents}; shaded: regions of highest density"
+    subtitle = f"{contents(summary)}; shaded: regions of highest density"
     if len(values) > MAX_DOTS:
         subtitle += f"; dots: {MAX_DOTS:,} of the rows"
 
@@ -170,7 +172,7 @@ def _rows(values: Values, summary: MixtureSummary, density: Density | None) -> F
     """Draw a stacked histogram and the density, above one line of points per cluster."""
     sizes = summary.cluster_size
     shown = appearance.largest_clusters(sizes, MAX_ROWS)
-    subtitle = summary.contents + thinned(summary)
+    subtitle = contents(summary) + thinned(summary)
     if summary.parameters:
         subtitle += "; bars: 2 standard deviations"
     if density is not None:
@@ -306,6 +308,26 @@ def drawn_rows(labels: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         return np.arange(len(labels))
     ordered = np.argsort(labels, kind="stable")
     return np.sort(ordered[np.linspace(0, len(labels) - 1, most).astype(np.int64)])
+
+
+def complete_rows(values: Values, summary: MixtureSummary) -> tuple[Values, MixtureSummary]:
+    """Return the rows without NaN and the summary of these; its sizes of clusters remain those of all rows."""
+    complete = ~np.isnan(values).any(axis=1)
+    if complete.all():
+        return values, summary
+    kept = replace(
+        summary,
+        row_names=[summary.row_names[t] for t in np.flatnonzero(complete)],
+        labels=summary.labels[complete],
+        assignment_prob=summary.assignment_prob[complete],
+    )
+    return values[complete], kept
+
+
+def contents(summary: MixtureSummary) -> str:
+    """Return the beginning of a subtitle: what was clustered, and how many rows are missing from `summary`."""
+    left_out = int(summary.cluster_size.sum()) - len(summary.labels)
+    return summary.contents + (f"; {left_out:,} with missing values not shown" if left_out else "")
 
 
 def thinned(summary: MixtureSummary) -> str:

@@ -44,7 +44,7 @@ class MixtureSummary:
     @property
     def contents(self) -> str:
         """What was clustered, in words, as in "500 rows in 8 clusters"."""
-        return f"{count(len(self.labels), 'row')} in {count(self.num_clusters, 'cluster')}"
+        return f"{count(int(self.cluster_size.sum()), 'row')} in {count(self.num_clusters, 'cluster')}"
 
 
 class _Moments:

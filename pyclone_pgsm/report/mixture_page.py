@@ -34,8 +34,10 @@ def mixture_page(content: Content) -> Page:
     fields = [("row", "name"), ("cluster", "cluster"), ("across", "tell_x"), ("up", "tell_y")]
     drawn = [figures.scatter("pairs", fields, names)]
     values = data.values[:, :MOST_COLUMNS]
-    are_bits = bool(np.isin(values, (0.0, 1.0)).all())
+    missing = np.isnan(values)
+    are_bits = bool((np.isin(values, (0.0, 1.0)) | missing).all())
     each = "Each point is a row, spread around its values." if are_bits else "Each point is a row."
+    each += " Rows with a missing value in these columns are not shown." if missing.any() else ""
     heat = "Probability that two rows share a cluster, from white (0) to dark blue (1), ordered by cluster."
     above = search_and_download(list(files), shown, len(summary.labels), "row")
     sections = [

@@ -33,13 +33,13 @@
   const isTumour = data.kind === "tumour";
   const value = (t, d, quantity) => {
     const at = t * D + d;
-    if (!isTumour) return data.values[at];
+    if (!isTumour) return data.values[at] ?? NaN; // no dot is drawn at NaN
     if (quantity === 1) return data.prevalence[at] ?? NaN;
     return data.depth[at] ? data.alt[at] / data.depth[at] : NaN;
   };
   const tell = (t, d) => {
     const at = t * D + d;
-    if (!isTumour) return `${data.samples[d]}: ${data.values[at].toPrecision(4)}`;
+    if (!isTumour) return `${data.samples[d]}: ${data.values[at]?.toPrecision(4) ?? "–"}`;
     const copies = `copies ${data.major[at]} + ${data.minor[at]}`;
     const reads = data.depth[at] ? `${data.alt[at]} of ${data.depth[at]} reads, ${copies}` : "no data";
     return `${data.samples[d]}: ${reads}, prevalence ${(data.prevalence[at] ?? NaN).toFixed(3)}`;
@@ -49,6 +49,7 @@
     let low = Infinity, high = -Infinity;
     for (const each of values) { if (each < low) low = each; if (each > high) high = each; }
     if (isTumour) return [-0.02, Math.max(0.6, high) * 1.04];
+    if (low > high) return [0, 1]; // all are missing
     const room = 0.05 * (high - low) || 1;
     return [low - room, high + room];
   };

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,8 +63,11 @@ class Example:
         formats: Sequence[str] = ("png",),
     ) -> list[Path]:
         """All pictures of the mixture in a folder."""
+        return write_pictures(folder, self.pictures(likelihood, density), formats)
+
+    def pictures(self, likelihood: str, density: Any) -> dict[str, Callable[[], Figure]]:
         parts = self.values, self.summary, self.coclustering, make_traces()
-        return write_pictures(folder, mixture_pictures(likelihood, *parts, density), formats)
+        return mixture_pictures(likelihood, *parts, density)
 
 
 def binary(T: int, D: int, K: int, probabilities: Any = 1.0) -> tuple[np.ndarray, MixtureSummary]:
@@ -102,7 +105,11 @@ def check_edges(figure: Figure) -> None:
 
 def points_in(axes: Any) -> np.ndarray:
     drawn = np.concatenate([line.get_xydata() for line in axes.lines if line.get_marker() == "o"])
-    return drawn[np.lexsort(drawn.T)]
+    return sorted_rows(drawn)
+
+
+def sorted_rows(values: np.ndarray) -> np.ndarray:
+    return values[np.lexsort(values.T)]
 
 
 # --- files --------------------------------------------------------------------------------------------------
@@ -281,6 +288,30 @@ def test_principal_directions(shape: tuple[int, int]) -> None:
     components = values @ directions
     np.testing.assert_allclose(np.corrcoef(components.T), np.eye(4), atol=1e-6)
     assert not directions[1].any()
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"), [(1, ["clusters"]), (2, ["clusters", "density"]), (5, ["clusters"])]
+)
+def test_rows_with_missing_values_are_no_points(columns: int, names: list[str]) -> None:
+    """Neither those of a cluster of which nothing is shown, which the legend still names."""
+    example = Example(60, columns, 3)
+    incomplete = example.summary.labels == 2
+    incomplete[:7] = True
+    example.values[incomplete, 0] = np.nan
+    others = ["cluster_sizes", "coclustering", "traces"]
+    pictures = example.pictures("poisson", example.density)
+    assert list(pictures) == [*names, *others]
+    for name in names:
+        figure = pictures[name]()
+        check_edges(figure)
+        expected = f"60 rows in 3 clusters; {incomplete.sum()} with missing values not shown"
+        assert subtitle(figure).startswith(expected)
+        assert len(points_in(figure.axes[-1])) == 60 - incomplete.sum()
+    if columns == 2:
+        np.testing.assert_array_equal(points_in(figure.axes[0]), sorted_rows(example.values[~incomplete]))
+    example.values[:, -1] = np.nan
+    assert list(example.pictures("poisson", example.density)) == others
 
 
 def test_more_columns_show_components_and_projected_ellipses() -> None:
