@@ -120,6 +120,11 @@ def write_file(path: Path, content: bytes | memoryview) -> None:
         file.write(content)
 
 
+def storable(text: str) -> str:
+    """Write what UTF-8 lacks, such as bytes of a file's name that are no text, as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 @contextmanager
 def told(path: Path, where: str = "") -> Iterator[None]:
     """Turn operating-system errors into messages that name the file; `where` begins the reason."""

@@ -17,6 +17,7 @@ from pyclone_pgsm.files import (
     remove,
     replacing,
     replacing_together,
+    storable,
     write_file,
 )
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
@@ -123,7 +124,7 @@ def write_pages(
     if "report" in pages:
         write_report(page, pages["report"], title)
     if "mqc" in pages:
-        numbers = multiqc(content, page.numbers, title)
+        numbers = multiqc(content, page.numbers, storable(title))
         text = json.dumps(numbers, indent=1, allow_nan=False, ensure_ascii=False)
         write_file(pages["mqc"], (text + "\n").encode())
 

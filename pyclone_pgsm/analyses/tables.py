@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pyclone_pgsm.files import storable
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.likelihoods.contract import OTHER_COLUMNS
 from pyclone_pgsm.posterior.mixture import MixtureSummary
@@ -99,5 +100,6 @@ def mixture_table(summary: MixtureSummary) -> pd.DataFrame:
 
 def left_out_table(left_out: Sequence[LeftOut]) -> pd.DataFrame:
     """Return one row for each thing left out or changed."""
-    table = pd.DataFrame(left_out, columns=list(LeftOut._fields))
+    rows = [each._replace(file=storable(each.file)) for each in left_out]
+    table = pd.DataFrame(rows, columns=list(LeftOut._fields))
     return table.astype({"row": "Int64"})

@@ -4,7 +4,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from pyclone_pgsm import __version__
-from pyclone_pgsm.files import write_file
+from pyclone_pgsm.files import storable, write_file
 from pyclone_pgsm.report.content import Page, escaped, packed, script_json
 
 __all__ = ["write_report"]
@@ -62,4 +62,4 @@ def write_report(page: Page, path: Path, title: str) -> None:
 </body>
 </html>
 """
-    write_file(path, text.encode())
+    write_file(path, storable(text).encode())

@@ -22,7 +22,7 @@ import numpy as np
 
 from pyclone_pgsm import __version__
 from pyclone_pgsm.errors import TraceError, UsageError
-from pyclone_pgsm.files import replacing
+from pyclone_pgsm.files import replacing, storable
 from pyclone_pgsm.sampling.chain import ChainState, Records
 from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import layout
@@ -97,15 +97,10 @@ def write_config(file: h5py.File, options: RunOptions, command: str, version: st
     config = file.create_group("config")
     config.attrs["format"] = FORMAT
     config.attrs["version"] = version
-    config.attrs["command"] = _storable(command)
+    config.attrs["command"] = storable(command)
     config.attrs["options"] = options.to_json()
     config.attrs["seed"] = options.settings.seed
     config.attrs["description"] = layout.__doc__ or ""
-
-
-def _storable(text: str) -> str:
-    """Write what UTF-8 lacks, such as bytes of a file's name that are no text, as escapes."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def create_chain(chains: h5py.Group, name: str, data: Dataset, options: RunOptions, seed: int) -> h5py.Group:
@@ -238,7 +233,7 @@ def change_options(path: Path, options: RunOptions, command: str = "") -> None:
     with changed_file(path) as file:
         config = file["config"].attrs
         config["options"] = options.to_json()
-        config["command"] = "\n".join(filter(None, [config["command"], _storable(command)]))
+        config["command"] = "\n".join(filter(None, [config["command"], storable(command)]))
         for chain in file["chains"].values():
             keep = int(np.searchsorted(chain["iteration"][:], chain["state"].attrs["iteration"], "right"))
             for name in set(chain) - {"state"}:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from small_runs import LEFT_OUT, run, tumour
+from small_runs import FIXED, LEFT_OUT, run, tumour
 
 from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.analyses.tables import left_out_table
 from pyclone_pgsm.errors import OutputError
+from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tsv import write_table
 
 MUTATION_COLUMNS = [
@@ -161,6 +166,24 @@ def test_strange_texts_come_back(tmp_path):
         ["c\td", "1e-12"],
         ["é", "1.23457e+06"],
     ]
+
+
+def test_names_of_files_that_are_no_utf8(tmp_path):
+    """Also in JSON, where a half of a surrogate pair would be an escape that other programs cannot write."""
+    folder = tmp_path / os.fsdecode(b"t\xff")
+    folder.mkdir()
+    reading = Reading(tumour(), [LeftOut(os.fsdecode(b"\xfe.tsv"), 7, "m7", "S1", "no data")], 1.0)
+    plan = analysis.plan_tumour(
+        reading, FIXED, Settings(iterations=4, burn_in=0, chains=1), DirichletProcess(), 1
+    )
+    analysis.start(plan, folder / "trace.h5", command="a test")
+    analysis.write_results(folder / "trace.h5", folder, formats=(), pages=["report", "mqc"])
+    assert rows_of(folder / "left_out.tsv")[1][0] == r"\udcfe.tsv"
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert r"<title>t\udcff: pyclone-pgsm</title>" in text
+    assert r"\udcfe.tsv" in text
+    numbers = json.loads((folder / "pyclone_pgsm_mqc.json").read_text(encoding="utf-8"))["data"]
+    assert r"t\udcff" in numbers
 
 
 def test_table_that_cannot_be_written(tmp_path):
