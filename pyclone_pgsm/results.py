@@ -36,7 +36,7 @@ from pyclone_pgsm.posterior.summarize import CRITERIA, SUMMARISERS, summarize
 from pyclone_pgsm.posterior.summarize import Result as Found
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.priors import DirichletProcess, Prior
-from pyclone_pgsm.ranges import check_choice, check_kind, check_path
+from pyclone_pgsm.ranges import check_choice, check_kind, check_path, refuse
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import Interrupted
 from pyclone_pgsm.trace import RunOptions, Trace
@@ -219,6 +219,8 @@ class Result:
         """
         check_path("out", out, may_be_none=False)
         check_path("source", source)
+        if isinstance(drivers, str) or not isinstance(drivers, Iterable):
+            refuse("drivers", drivers, "a list of genes and mutations, such as ['TP53']")
         chosen, out = find_format(format), Path(out)
         if not isinstance(self.summary, Summary):
             raise UsageError(

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.exports import clone_trees, maf, tables, tree_builders, vcf
 from pyclone_pgsm.exports.answer import Answer, ExportOptions
-from pyclone_pgsm.files import check_files, check_new, make_folder, replacing_together
-from pyclone_pgsm.ranges import Effects, check_choice, check_effects
+from pyclone_pgsm.files import check_files, check_new, make_folder, replacing_together, storable
+from pyclone_pgsm.inputs.values import Name
+from pyclone_pgsm.ranges import Effects, check_choice, check_effects, check_kind
 
 __all__ = ["EFFECTS", "FORMATS", "Answer", "ExportOptions", "Format", "check_output", "export", "find_format"]
 
@@ -88,6 +89,12 @@ def export(answer: Answer, chosen: Format, out: Path, options: ExportOptions) ->
         name for name, value in options._asdict().items() if value != ExportOptions._field_defaults[name]
     ]
     check_effects(given, {**options._asdict(), "format": chosen.name}, EFFECTS)
+    check_kind("patient", options.patient, str, "a name")
+    try:
+        Name("name of a patient")(options.patient)
+    except ValueError as fault:
+        raise UsageError(f"`patient` {options.patient!r}: {fault}") from None
+    options = options._replace(patient=storable(options.patient))
     if chosen.needs_clusters and not len(answer.placed):
         raise UsageError(f"`format` {chosen.name}: there is no cluster: all mutations are outliers")
     with replacing_together():

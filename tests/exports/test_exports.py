@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -671,6 +672,24 @@ def test_refused(result: Result, tmp_path: Path) -> None:
         result.export("vcf", tmp_path / "o", source=tmp_path / "broken.vcf")
     assert (tmp_path / "there").read_text() == "mine"
     assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize("format", ["conipher", "ctree", "revolver"])
+def test_patients_and_drivers_that_cannot_be(result: Result, format: str, tmp_path: Path) -> None:
+    for patient, fault in (
+        ("a\tb", r"'a\\tb': a name of a patient may not contain tabs, line breaks"),
+        ("a\nb", r"'a\\nb': a name of a patient may not contain tabs, line breaks"),
+        ("", "'': empty"),
+        (7, "7: must be a name"),
+    ):
+        with pytest.raises(UsageError, match=f"`patient` {fault}"):
+            result.export(format, tmp_path / "o", patient=patient)  # type: ignore[arg-type]
+    for drivers in ("TP53", None):
+        with pytest.raises(UsageError, match=r"`drivers` .*: must be a list of genes and mutations"):
+            result.export(format, tmp_path / "o", drivers=drivers)  # type: ignore[arg-type]
+    assert not (tmp_path / "o").exists()
+    result.export(format, tmp_path / "o", patient=os.fsdecode(b"P\xff"))
+    assert set(read(tmp_path / "o").filter(["CASE_ID", "patientID"]).iloc[:, 0]) == {r"P\udcff"}
 
 
 def test_command(result: Result, tmp_path: Path) -> None:
