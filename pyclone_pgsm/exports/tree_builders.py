@@ -145,8 +145,9 @@ def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[st
     seen = np.where(data.has_data, answer.copies_seen, answer.summary.mean * answer.mutant_copies)
     has_data = data.has_data | ~data.has_data.any(axis=0)
     case = options.patient
-    samples = [name if name.startswith(case) else f"{case}_{name}" for name in data.sample_ids]
-    if samples != data.sample_ids:
+    samples = data.sample_ids
+    if not all(name.startswith(case) for name in samples):
+        samples = [f"{case}_{name}" for name in samples]
         notes.append(f"samples are named {case}_.., as CONIPHER wants their names to begin with CASE_ID")
     columns = {
         "CASE_ID": case,

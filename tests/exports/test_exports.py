@@ -248,6 +248,18 @@ def test_conipher(result: Result, tmp_path: Path) -> None:
     assert (seen["MUT_COPY"] >= seen["CCF_OBS"] - 1e-6).all()
 
 
+@pytest.mark.parametrize(
+    ("samples", "written"),
+    [(["A", "P1_A"], ["P1_A", "P1_P1_A"]), (["P1_B", "P1A"], ["P1_B", "P1A"])],
+)
+def test_conipher_names_no_two_samples_alike(
+    result: Result, samples: list[str], written: list[str], tmp_path: Path
+) -> None:
+    answer = Answer(replace(complete(tumour(), {}), sample_ids=samples), result.summary)
+    export(answer, FORMATS["conipher"], tmp_path / "o.tsv", ExportOptions(patient="P1"))
+    assert list(read(tmp_path / "o.tsv")["SAMPLE"][:2]) == written
+
+
 def test_values_where_there_are_no_data(result: Result, tmp_path: Path) -> None:
     """Placeholders of the observations do not reach a format; the number of rows without data is told."""
     has_data = np.ones((40, 2), bool)
