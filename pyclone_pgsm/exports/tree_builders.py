@@ -183,7 +183,7 @@ def write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str
     """Write the reads of each mutation at each anatomical site: every sample is a site, one is the primary tumour."""
     data, labels = answer.observations, answer.summary.labels
     samples = data.sample_ids
-    primary = samples[0] if len(samples) == 1 else options.primary
+    primary = samples[0] if len(samples) == 1 and options.primary is None else options.primary
     if primary is None:
         raise UsageError(
             f"`format` metient: which sample is the primary tumour? Give `primary`, one of {', '.join(samples)}"

@@ -23,7 +23,7 @@ from pyclone_pgsm.exports import FORMATS, Answer, ExportOptions, export
 from pyclone_pgsm.exports.answer import complete
 from pyclone_pgsm.exports.maf import copy_number_calls
 from pyclone_pgsm.exports.source import Mutations
-from pyclone_pgsm.inputs.observations import PLACEHOLDERS
+from pyclone_pgsm.inputs.observations import PLACEHOLDERS, Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.results import Result, open_trace
 from pyclone_pgsm.scoring.truth import score
@@ -494,6 +494,21 @@ def test_metient(result: Result, tmp_path: Path) -> None:
     assert table["var_read_prob"].between(0, 1).all()
     assert not table["character_label"].str.contains(":").any()
     assert says(notes, "outlier")
+
+
+def test_metient_of_one_sample(tmp_path: Path) -> None:
+    one = Observations(
+        **{
+            name: values[:, :1] if isinstance(values, np.ndarray) else values
+            for name, values in vars(tumour()).items()
+        }
+        | {"sample_ids": ["S1"]}
+    )
+    found = open_trace(run(tmp_path / "t.h5", observations=one, iterations=20, burn_in=10))
+    with pytest.raises(UsageError, match="`primary` 'S9': the samples are S1"):
+        found.export("metient", tmp_path / "o.tsv", primary="S9")
+    found.export("metient", tmp_path / "o.tsv")
+    assert set(read(tmp_path / "o.tsv")["site_category"]) == {"primary"}
 
 
 def maf(result: Result, path: Path) -> Path:
