@@ -13,6 +13,7 @@ from pyclone_pgsm.report.sections import (
     choices_of_pair,
     coclustering_section,
     files_of,
+    part_shown,
     picture,
     search_and_download,
     warnings,
@@ -38,14 +39,14 @@ def mixture_page(content: Content) -> Page:
     are_bits = bool((np.isin(values, (0.0, 1.0)) | missing).all())
     each = "Each point is a row, spread around its values." if are_bits else "Each point is a row."
     each += " Rows with a missing value in these columns are not shown." if missing.any() else ""
-    heat = "Probability that two rows share a cluster, from white (0) to dark blue (1), ordered by cluster."
+    each += part_shown("the first {:,} of {:,} columns", len(names), len(summary.column_names))
     above = search_and_download(list(files), shown, len(summary.labels), "row")
     sections = [
         warnings(content),
         what_was_run(content),
         Section("clusters-section", "Clusters", clusters),
         Section("pairs-section", "Rows", picture("pairs", each, choices_of_pair(names))),
-        coclustering_section(content, heat),
+        coclustering_section(content, "row"),
         Section("mutations-section", "Clusters of the rows", above + members),
         chains_section(content),
     ]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.convergence import verdict_line
 from pyclone_pgsm.posterior.summarize import RHAT_WARNING
 from pyclone_pgsm.report.content import Content, Section, escaped, general, number, packed
@@ -101,11 +102,14 @@ def chains_section(content: Content) -> Section:
         "Diagnostics after burn-in: mean, or median of a hyperparameter of the likelihood, and 95 % interval"
     )
     found = table("diagnostics", caption, columns, rows)
+    pictures = chain_pictures(content.result.traces)
     drawn = "".join(
-        f"<figure><figcaption>{escaped(name)}</figcaption>{picture}</figure>"
-        for name, picture in chain_pictures(content.result.traces)
+        f"<figure><figcaption>{escaped(name)}</figcaption>{picture}</figure>" for name, picture in pictures
     )
-    text = '<p>One colour per chain; the dashed line marks the end of the burn-in.</p><div class="grid">'
+    part = part_shown("{:,} of {:,} quantities", len(pictures), len(content.result.traces.series))
+    text = (
+        f'<p>One colour per chain; the dashed line marks the end of the burn-in.{part}</p><div class="grid">'
+    )
     return Section("chains", "Chains and diagnostics", f"{found}{text}{drawn}</div>")
 
 
@@ -155,9 +159,20 @@ def picture(identity: str, caption: str, controls: str = "") -> str:
     )
 
 
-def coclustering_section(content: Content, caption: str) -> Section:
-    """Section with the heat map of co-clustering and its caption."""
+def part_shown(text: str, shown: int, number: int) -> str:
+    """Return the end of a caption, as in " Shown: the 60 largest of 70 clusters."; "" if all are shown."""
+    return f" Shown: {text.format(shown, number)}." if shown < number else ""
+
+
+def coclustering_section(content: Content, item: str) -> Section:
+    """Section with the heat map of co-clustering; an `item` is a mutation or a row."""
     found = content.result
+    number, pictured = len(found.summary.labels), len(found.coclustered)
+    part = f"{pictured:,} of " if pictured < number else ""
+    caption = (
+        f"Probability that two {item}s share a cluster, from white (0) to dark blue (1); {part}{count(number, item)}, "
+        "ordered by cluster, each outlined in its colour."
+    )
     drawn = coclustering_picture(found.summary.labels, found.coclustered, found.coclustering)
     body = f"<figure>{drawn}<figcaption>{escaped(caption)}</figcaption></figure>"
     return Section("together-section", "Co-clustering", body)

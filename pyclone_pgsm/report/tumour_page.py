@@ -18,12 +18,15 @@ from pyclone_pgsm.report.sections import (
     choices_of_pair,
     coclustering_section,
     files_of,
+    part_shown,
     picture,
     search_and_download,
     warnings,
     what_was_run,
 )
 from pyclone_pgsm.report.tables import cluster_table, left_out_table, mutation_table
+
+LARGEST = "the {:,} largest of {:,} clusters"
 
 
 def summary_line(summary: Summary) -> str:
@@ -55,23 +58,20 @@ def tumour_page(content: Content) -> Page:
         "table of mutations shows only its mutations. Select it again to show all.</p>"
         f"{cluster_table(summary, data, colours)}"
     )
-    lines = picture("prevalences", "Prevalence of each cluster in each sample, with its 95 % interval.")
+    K = summary.num_clusters
+    caption = "Prevalence of each cluster in each sample, with its 95 % interval."
+    lines = picture("prevalences", caption + part_shown(LARGEST, figures.MOST_LINES, K))
     quantities = choices("quantity", "show", ["variant allele frequency", "cellular prevalence"])
     pairs = picture("pairs", "Each point is a mutation.", f"{choices_of_pair(names)} {quantities}")
     densities = picture(
         "densities",
-        "Posterior density of each cluster's prevalence, each scaled to the same maximum.",
+        "Posterior density of each cluster's prevalence, each scaled to the same maximum."
+        + part_shown(LARGEST, figures.MOST_DENSITIES, K),
         choices("density-sample", "sample", names),
-    )
-    T, pictured = len(summary.labels), len(content.result.coclustered)
-    part = f"{pictured:,} of " if pictured < T else ""
-    heat = (
-        f"Probability that two mutations share a cluster, from white (0) to dark blue (1); {part}"
-        f"{count(T, 'mutation')}, ordered by cluster, each outlined in its colour."
     )
     mutations, shown = mutation_table(summary, data)
     number = int(np.count_nonzero(doubtful(summary)))
-    mutations = search_and_download(list(files), shown, T, doubtful=number) + mutations
+    mutations = search_and_download(list(files), shown, len(summary.labels), doubtful=number) + mutations
     if number:
         mutations = (
             f"<p>A mutation is doubtful if the probability of its cluster is below {SURE:g}, or if its reads do not "
@@ -84,7 +84,7 @@ def tumour_page(content: Content) -> Page:
         Section("across-section", "Prevalences across samples", lines),
         Section("pairs-section", "Pairs of samples" if len(names) > 1 else "Mutations by cluster", pairs),
         Section("density-section", "Densities", densities),
-        coclustering_section(content, heat),
+        coclustering_section(content, "mutation"),
         Section("mutations-section", "Mutations", mutations),
         Section("left", "What was left out and why", left_out_table(content.tables["left_out.tsv"])),
         chains_section(content),

@@ -295,6 +295,31 @@ def test_all_commands_of_a_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert told(place / "longer.html") == (several, [*commands[:4], again])
 
 
+def test_captions_tell_what_is_not_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = "pyclone_pgsm.report"
+    for name in ("figures.MOST_LINES", "figures.MOST_DENSITIES", "drawings.MOST_SERIES"):
+        monkeypatch.setattr(f"{place}.{name}", 2)
+    opened = open_trace(folder)
+    clusters, series = opened.summary.num_clusters, len(opened._found.traces.series)
+    text = opened.report(folder / "less.html").read_text(encoding="utf-8")
+    assert text.count(f"Shown: the 2 largest of {clusters} clusters.") == 2
+    assert f"Shown: 2 of {series} quantities." in text
+    assert "Shown: the" not in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_captions_tell_which_columns_and_rows_are_not_shown(
+    matrix_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyclone_pgsm.report.mixture_page.MOST_COLUMNS", 1)
+    opened = open_trace(matrix_folder)
+    opened._found = replace(
+        opened._found, coclustered=np.arange(20), coclustering=opened._found.coclustering[:20, :20]
+    )
+    text = opened.report(matrix_folder / "less.html").read_text(encoding="utf-8")
+    assert "Shown: the first 1 of 2 columns." in text
+    assert "20 of 24 rows, ordered by cluster" in text
+
+
 # --- in a browser -------------------------------------------------------------------------------------------
 
 
