@@ -49,17 +49,9 @@ def _read(path: Path, required: Sequence[str]) -> tuple[Table, pd.DataFrame]:
     return table, pd.DataFrame(columns)
 
 
-def read_truth(path: Path) -> pd.DataFrame:
-    """Read a truth; return the columns mutation_id and cluster, and sample_id and ccf if it has them."""
-    cells, table = _read(path, ["mutation_id"])
-    cluster, prevalence = (
-        next((name for name in names if name in table), None)
-        for names in (CLUSTER_COLUMNS, PREVALENCE_COLUMNS)
-    )
-    if cluster is None:
-        message = f"a column {' or '.join(CLUSTER_COLUMNS)} is expected"
-        raise cells.problems.give_up(message, cells.header_line)
-    cells.note(cells.is_empty(cluster), cluster, "expected the true cluster, -1 for an outlier")
+def _check_clusters(cells: Table, table: pd.DataFrame, cluster: str, expected: str) -> None:
+    """Raise InputError for rows without a cluster, mutations in several clusters, and repeated rows."""
+    cells.note(cells.is_empty(cluster), cluster, expected)
     first = table.groupby("mutation_id")[cluster].transform("first")
     cells.note(
         (table[cluster] != first).to_numpy(),
@@ -70,6 +62,19 @@ def read_truth(path: Path) -> pd.DataFrame:
         repeated = table.duplicated(["mutation_id", "sample_id"]).to_numpy()
         cells.note(repeated, "mutation_id", "a second row for this mutation in this sample; keep one")
     raise_any(cells.problems)
+
+
+def read_truth(path: Path) -> pd.DataFrame:
+    """Read a truth; return the columns mutation_id and cluster, and sample_id and ccf if it has them."""
+    cells, table = _read(path, ["mutation_id"])
+    cluster, prevalence = (
+        next((name for name in names if name in table), None)
+        for names in (CLUSTER_COLUMNS, PREVALENCE_COLUMNS)
+    )
+    if cluster is None:
+        message = f"a column {' or '.join(CLUSTER_COLUMNS)} is expected"
+        raise cells.problems.give_up(message, cells.header_line)
+    _check_clusters(cells, table, cluster, "expected the true cluster, -1 for an outlier")
     renamed = table.rename(columns={cluster: "cluster"} | ({prevalence: "ccf"} if prevalence else {}))
     return renamed[[name for name in ("mutation_id", "sample_id", "cluster", "ccf") if name in renamed]]
 
@@ -77,8 +82,7 @@ def read_truth(path: Path) -> pd.DataFrame:
 def read_found(path: Path) -> pd.DataFrame:
     """Read a table like mutations.tsv, of this program or of PyClone-VI."""
     cells, table = _read(path, FOUND_COLUMNS)
-    cells.note(cells.is_empty("cluster_id"), "cluster_id", "expected a cluster, -1 for an outlier")
-    raise_any(cells.problems)
+    _check_clusters(cells, table, "cluster_id", "expected a cluster, -1 for an outlier")
     return table
 
 

@@ -109,8 +109,19 @@ def test_a_truth_that_cannot_be_is_refused(tmp_path: Path) -> None:
         read_truth(broken)
 
 
-def test_a_result_without_a_cluster_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("m\tS\t\t0.5\n", "row 2, column cluster_id: '': expected a cluster"),
+        ("m\tS\t0\t0.5\nm\tS\t0\t0.5\n", "row 3, column mutation_id: 'm': a second row"),
+        (
+            "m\tS\t0\t0.5\nm\tR\t7\t0.5\n",
+            "row 3, column cluster_id: '7': an earlier row has this mutation in",
+        ),
+    ],
+)
+def test_a_result_that_cannot_be_is_refused(rows: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "mutations.tsv"
-    path.write_text("mutation_id\tsample_id\tcluster_id\tcellular_prevalence\nm\tS\t\t0.5\n")
-    with pytest.raises(InputError, match="row 2, column cluster_id: '': expected a cluster"):
+    path.write_text("mutation_id\tsample_id\tcluster_id\tcellular_prevalence\n" + rows)
+    with pytest.raises(InputError, match=message):
         read_found(path)

@@ -88,7 +88,7 @@ def test_wrong_files(benchmark: ModuleType, tmp_path: Path, capsys: pytest.Captu
     contradictory = write(tmp_path / "c.truth.tsv", {**TRUE, "cluster": [0, 1, 0, 0, 1, 1]})
     no_cluster = write(tmp_path / "n.truth.tsv", {"mutation_id": ["a"], "sample_id": ["A"]})
     found = write(tmp_path / "m.tsv", FOUND)
-    foreign = write(tmp_path / "f.tsv", {**FOUND, "mutation_id": ["x", "x", "y", "y"]})
+    foreign = write(tmp_path / "f.tsv", {**FOUND, "mutation_id": ["x", "y", "x", "y"]})
     for arguments, message in (
         ([tmp_path / "none.tsv", found], "none.tsv: no such file"),
         ([truth, truth], "t.truth.tsv, row 1, column cluster_id: this column is missing"),
