@@ -31,14 +31,12 @@ OWN_READS = "the prevalence by their own reads, as if they were mutations"
 
 
 def _read(path: Path) -> tuple[list[str], list[str], list[list[str]]]:
-    """Read the lines of a MAF above its header, the header, and the rows."""
+    """Read the lines of a MAF above its header, the header, and the rows, without blank lines among them."""
     problems = FileProblems(str(path))
     with open_text(path, problems, "a MAF") as text:
         lines = text.read().split("\n")
     raise_any(problems)
-    if lines and lines[-1] == "":
-        lines.pop()
-    start = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    start = next((i for i, line in enumerate(lines) if line.strip() and line[0] != "#"), len(lines))
     if start == len(lines):
         raise problems.give_up("has no header; expected a MAF")
     header = lines[start].split("\t")
@@ -46,10 +44,12 @@ def _read(path: Path) -> tuple[list[str], list[str], list[list[str]]]:
         if name not in [each.lower() for each in header]:
             problems.add(f"this column is missing; the header has {len(header)} columns", start + 1, name)
     raise_any(problems)
-    rows = [line.split("\t") for line in lines[start + 1 :]]
-    for number, row in enumerate(rows, start=start + 2):
-        if len(row) != len(header):
+    rows = []
+    for number, line in enumerate(lines[start + 1 :], start=start + 2):
+        row = line.split("\t")
+        if line.strip() and len(row) != len(header):
             raise problems.give_up(f"has {len(row)} columns, and the header {len(header)}", number)
+        rows += [row] if line.strip() else []
     return lines[:start], header, rows
 
 

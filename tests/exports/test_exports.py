@@ -545,6 +545,18 @@ def test_maf(result: Result, tmp_path: Path) -> None:
     assert (tmp_path / "twice.maf").read_text() == (tmp_path / "out.maf").read_text()
 
 
+def test_blank_lines_of_a_maf(result: Result, tmp_path: Path) -> None:
+    source = maf(result, tmp_path / "in.maf")
+    result.export("maf", tmp_path / "out.maf", source=source)
+    version, header, *rows = source.read_text().splitlines(keepends=True)
+    source.write_text("".join([version, "\n", header, rows[0], "\t\t\n", *rows[1:], "\n"]))
+    result.export("maf", tmp_path / "blank.maf", source=source)
+    assert (tmp_path / "blank.maf").read_text() == (tmp_path / "out.maf").read_text().replace("\n", "\n\n", 1)
+    source.write_text("".join([version, "\n", header, "\n", "a\tb\n"]))
+    with pytest.raises(InputError, match=r"in\.maf, row 5: has 2 columns, and the header 8"):
+        result.export("maf", tmp_path / "none.maf", source=source)
+
+
 def test_cbioportal(result: Result, tmp_path: Path) -> None:
     notes = result.export("cbioportal", tmp_path / "out.maf", source=maf(result, tmp_path / "in.maf"))
     assert says(notes, "(cluster -1): INDETERMINATE")
