@@ -135,7 +135,7 @@ def analyze(
     compile_ahead(TUMOUR, settings, threads)
     reading, files = _read(tables, segments, model, error_rate, read_with)
     if out is not None:
-        check_folder(Path(out), force, TumourAnalysis.files, files)
+        check_folder(Path(out), force, TumourAnalysis.files, [*files, *settings.files])
     plan = plan_tumour(reading, model, settings, prior, threads)
     return run_plan(
         Result,

@@ -248,9 +248,9 @@ def cluster(
     if trace is not None and out is not None:
         raise UsageError("`trace` and `out`: give one of them; the trace in the folder `out` is trace.h5")
     if out is not None:
-        check_folder(Path(out), force, MatrixAnalysis.files)
+        check_folder(Path(out), force, MatrixAnalysis.files, settings.files)
     if trace is not None:
-        check_file(Path(trace), force)
+        check_file(Path(trace), force, settings.files)
     data = as_matrix(X)
     find_table_likelihood(likelihood, parameters)
     _check_storable(parameters)

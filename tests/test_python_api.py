@@ -90,6 +90,18 @@ def test_analyze_writes_what_the_command_writes(table: Path, result: Result, tmp
     pd.testing.assert_frame_equal(open_trace(tmp_path / "python").clusters, kept.clusters)
 
 
+def test_force_does_not_replace_the_start(table: Path, tmp_path: Path) -> None:
+    start = tmp_path / "clusters.tsv"
+    start.write_text("mine")
+    settings = Settings(iterations=20, chains=1, init=str(start))
+    for function, data in ((analyze, table), (cluster, matrix().values)):
+        with pytest.raises(OutputError, match=r"clusters\.tsv: is an input, which the output would replace"):
+            function(data, settings=settings, out=tmp_path, force=True)
+    with pytest.raises(OutputError, match=r"clusters\.tsv: is an input, which the output would replace"):
+        cluster(matrix().values, settings=settings, trace=start, force=True)
+    assert start.read_text() == "mine"
+
+
 def test_data_frames_and_files_are_the_same(table: Path, result: Result) -> None:
     frame = pd.read_csv(table, sep="\t")
     pd.testing.assert_frame_equal(analyze(frame, MODEL, settings=SHORT).mutations, result.mutations)

@@ -93,7 +93,7 @@ def analyze(
 
     def work(tumour: Tumour, folder: Path) -> Path | None:
         reading = read(tumour, given)
-        check_folder(folder, given["force"], TumourAnalysis.files, [*tumour.files, Path(settings.start)])
+        check_folder(folder, given["force"], TumourAnalysis.files, [*tumour.files, *settings.files])
         if not given["quiet"]:
             warn(reading.warnings, tumour.name)
         with progress_bars(given["quiet"], settings.chains) as progress:
@@ -152,7 +152,7 @@ def run(
     def work(tumour: Tumour, place: Path) -> Path | None:
         trace = place / "trace.h5" if tumour.name else place
         reading = read(tumour, given)
-        check_file(trace, given["force"], [*tumour.files, Path(settings.start)])
+        check_file(trace, given["force"], [*tumour.files, *settings.files])
         plan = analysis.plan_tumour(reading, model, settings, prior, given["threads"])
         make_folder(trace.parent)
         if not given["quiet"]:

@@ -103,7 +103,7 @@ def cluster(
     try:
         if given["standardise"]:
             rows, columns = standardise(rows)
-        check_folder(folder, given["force"], MatrixAnalysis.files, [data, Path(settings.start)])
+        check_folder(folder, given["force"], MatrixAnalysis.files, [data, *settings.files])
         with progress_bars(given["quiet"], settings.chains) as progress:
             options = stored_options(likelihood, parameters, rows, columns)
             plan = analysis.plan_matrix(MatrixData(rows, options), settings, prior, threads=given["threads"])

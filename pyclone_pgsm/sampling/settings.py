@@ -19,7 +19,7 @@ from pyclone_pgsm.ranges import (
     check_range,
 )
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
-from pyclone_pgsm.samplers.initial import check_init
+from pyclone_pgsm.samplers.initial import check_init, is_file
 from pyclone_pgsm.samplers.resampling import BOTH_KINDS, SCHEMES
 
 SAMPLERS: dict[str, tuple[str, ...]] = {
@@ -328,6 +328,11 @@ class Settings:
     def start(self) -> str:
         """Start of the chains; for settings that were not resolved, as in tests, one cluster."""
         return self.init or "single"
+
+    @property
+    def files(self) -> list[Path]:
+        """The file of labels from which the chains start, if they start from one."""
+        return [Path(self.start)] if is_file(self.start) else []
 
     @property
     def lengths(self) -> tuple[int, int]:

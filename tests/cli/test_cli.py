@@ -277,17 +277,25 @@ def test_force_does_not_replace_what_is_read(table, trace, tmp_path):
     inside = Path(shutil.copy(table, folder / "mutations.tsv"))
     matrix = folder / "assignments.tsv"
     matrix.write_text("id\tx\n" + "".join(f"{i}\t{i % 7}\n" for i in range(9)))
-    other = Path(shutil.copy(trace, tmp_path / "t.h5"))
-    before = {path: path.read_bytes() for path in (data, inside, matrix, other)}
+    other, start = Path(shutil.copy(trace, tmp_path / "t.h5")), folder / "clusters.tsv"
+    start.write_text("mutation_id\tcluster_id\n")
+    before = {path: path.read_bytes() for path in (data, inside, matrix, other, start)}
     for call_of in (
         ("run", data, "-o", data),
         ("run", data, "-o", tmp_path / "results" / ".." / "t.tsv"),
         ("analyze", inside, "-o", folder),
+        ("analyze", data, "-o", folder, "--init", start),
         ("cluster", matrix, "-o", folder, "--likelihood", "normal"),
         ("merge", other, trace, "-o", other),
     ):
         assert "is an input, which the output would replace" in refused(*call_of, "--force")
     assert {path: path.read_bytes() for path in before} == before
+
+
+def test_an_output_may_be_named_like_a_start(table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call("run", table, "-o", "single", *SHORT)
+    assert (tmp_path / "single").is_file()
 
 
 def test_force_leaves_no_pictures_of_what_was_there(table, trace, tmp_path):
