@@ -57,8 +57,12 @@ def choose_samples(summary: Summary, max_pairs: int) -> NDArray[np.int64]:
     The first choice is the sample whose mutations' prevalences spread the most. Each further choice is the sample that
     differs the most from the nearest one already chosen.
     """
+    return most_different(summary, int((1 + (1 + 8 * max_pairs) ** 0.5) / 2))
+
+
+def most_different(summary: Summary, limit: int) -> NDArray[np.int64]:
+    """Choose at most `limit` samples, in ascending order: see :func:`choose_samples`."""
     num_samples = len(summary.sample_ids)
-    limit = int((1 + (1 + 8 * max_pairs) ** 0.5) / 2)
     if num_samples <= limit:
         return np.arange(num_samples)
     weights = np.sqrt(summary.cluster_size / summary.cluster_size.sum())
@@ -67,6 +71,7 @@ def choose_samples(summary: Summary, max_pairs: int) -> NDArray[np.int64]:
     chosen = [int(np.linalg.norm(points - np.outer(centre, weights), axis=1).argmax())]
     while len(chosen) < limit:
         gaps = np.linalg.norm(points[:, None] - points[chosen], axis=2).min(axis=1)
+        gaps[chosen] = -1.0  # also if all others are equal to one of them
         chosen.append(int(gaps.argmax()))
     return np.sort(chosen)
 

@@ -506,6 +506,14 @@ def test_samples_that_differ_are_chosen():
     assert [len(choose_samples(summary, pairs)) for pairs in (1, 2, 3, 5, 6, 35)] == [2, 2, 3, 3, 4, 8]
 
 
+def test_no_sample_is_chosen_twice():
+    summary = make_summary(100, 9, 4)
+    equal = replace(summary, cluster_mean=np.repeat(summary.cluster_mean[:, :1], 9, axis=1))
+    outliers = replace(summary, cluster_mean=np.zeros((0, 9)), cluster_size=np.zeros(0, np.int64))
+    for alike in (equal, outliers):
+        assert len(set(choose_samples(alike, 15))) == 6
+
+
 def test_coclustering_is_ordered_by_cluster_and_certainty():
     summary = make_summary(60, 2, 4)
     items, matrix = make_coclustering(summary, 30)
