@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.values import LEAST_SHARE
-from pyclone_pgsm.ranges import Effects, check_choice, check_effects, check_number, check_whole, refuse
+from pyclone_pgsm.ranges import (
+    Effects,
+    check_bool,
+    check_choice,
+    check_effects,
+    check_number,
+    check_whole,
+    refuse,
+)
 
 CLONES = "clones"
 BY_MUTATION, BY_SAMPLE = "by-mutation", "by-sample"
@@ -105,6 +113,7 @@ class SimulationOptions:
             object.__setattr__(self, name, check_whole(name, getattr(self, name)))
         for name in ("depth", "missing", "error_rate", "absent", "subclonal", "artefacts"):
             check_number(name, getattr(self, name))
+        object.__setattr__(self, "clonal", check_bool("clonal", self.clonal))
         for name, known in (
             ("copy_numbers", ("diploid", "mixed")),
             ("cluster_sizes", ("dirichlet", "equal")),

@@ -510,6 +510,7 @@ def test_cluster_sizes() -> None:
             "`clonal` False: has no effect with `prevalence_prior` uniform: leave it out, or use "
             "`prevalence_prior` clones",
         ),
+        ({"clonal": "no"}, "`clonal` 'no': must be True or False"),
         ({"absent": 1.0}, "`absent` 1.0: must be at least 0 and below 1"),
         ({"precision": (50.0, 0.0, 1.0)}, "`precision` 0.0: must be at least 0.1, or inf for the binomial"),
         (
