@@ -10,12 +10,15 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
+from pyclone_pgsm.plots.scatter import most_different, of_samples
 from pyclone_pgsm.posterior.summary import Summary
 
 MAX_COLUMNS = 5
 MAX_ROWS = 40
 MAX_ROWS_STACKED = 24
 """Largest number of clusters, with one row of panels and with several."""
+MAX_SAMPLES = 100
+"""Largest number of samples; if there are more, only those that differ the most are shown."""
 VISIBLE = 1e-3
 """Fraction of its maximum below which a density is not drawn."""
 MAX_POINTS = 200
@@ -23,7 +26,8 @@ MAX_POINTS = 200
 
 def cluster_densities(summary: Summary) -> Figure:
     """Posterior density of each cluster's prevalence in each sample, each scaled to the same maximum."""
-    num_samples = len(summary.sample_ids)
+    samples = most_different(summary, MAX_SAMPLES)
+    num_samples = len(samples)
     columns = min(num_samples, MAX_COLUMNS)
     panel_rows = math.ceil(num_samples / columns)
     sizes = summary.cluster_size
@@ -39,19 +43,20 @@ def cluster_densities(summary: Summary) -> Figure:
     subtitle = f"{summary.contents}; each scaled to the same maximum; dots: means"
     if len(shown) < len(sizes):
         subtitle += f"; the {limit} largest"
+    subtitle += of_samples(samples, summary)
     total = left + columns * (width + gap)
     figure = style.new_figure(
         total, style.HEADER + panel_rows * (height + title) + 0.17, "Cluster densities", subtitle
     )
-    names = style.short_names(summary.sample_ids, int(width * 13))
-    for d, name in enumerate(names):
-        i, j = divmod(d, columns)
+    names = style.short_names([summary.sample_ids[d] for d in samples], int(width * 13))
+    for place, (d, name) in enumerate(zip(samples, names)):
+        i, j = divmod(place, columns)
         top = style.HEADER + 0.25 + i * (height + title)
         axes = style.add_axes(figure, left + j * (width + gap), top, width, height)
         style.cluster_rows(axes, labels if j == 0 else [""] * len(labels))
         _draw_panel(axes, summary, d, shown, rows)
         axes.set_title(name, fontsize=style.TEXT, color=style.INK, pad=4)
-        if d + columns >= num_samples:
+        if place + columns >= num_samples:
             axes.set_xlabel("cellular prevalence", labelpad=2)
     return figure
 

@@ -76,13 +76,20 @@ def most_different(summary: Summary, limit: int) -> NDArray[np.int64]:
     return np.sort(chosen)
 
 
+def of_samples(samples: NDArray[np.int64], summary: Summary) -> str:
+    """Return the part of a subtitle that says that only these samples are shown, "" if all are."""
+    number = len(summary.sample_ids)
+    return (
+        f"; {len(samples)} of {number} samples, those that differ the most" if len(samples) < number else ""
+    )
+
+
 def _scatter(summary: Summary, quantity: _Quantity) -> Figure:
     subtitle = summary.contents
     if len(summary.sample_ids) == 1:
         return _rows(summary, quantity, subtitle)
     samples = choose_samples(summary, MAX_PAIRS)
-    if len(samples) < len(summary.sample_ids):
-        subtitle += f"; {len(samples)} of {len(summary.sample_ids)} samples, those that differ the most"
+    subtitle += of_samples(samples, summary)
     if quantity.discs:
         subtitle += "; discs: sizes of the clusters"
     elif np.isnan(quantity.values[:, samples]).any():

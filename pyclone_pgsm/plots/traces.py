@@ -44,14 +44,13 @@ def chain_traces(traces: Traces) -> Figure:
     figure = style.new_figure(
         left + WIDTH + 0.08 + BESIDE + 0.2, top + len(panels) * (HEIGHT + gap) + 0.4, "Chains", subtitle
     )
+    named = list(dict.fromkeys(sample for name in panels if (sample := name.partition(":")[2])))
+    short = dict(zip(named, style.short_names(named, 16))) if named else {}
     for i, name in enumerate(panels):
         values = traces.series[name]
         axes = style.add_axes(figure, left, top + i * (HEIGHT + gap), WIDTH, HEIGHT)
         kind, _, sample = name.partition(":")
-        lines = [
-            TITLES.get(kind, kind.replace("_", " ")),
-            *(style.short_names([sample], 16) if sample else []),
-        ]
+        lines = [TITLES.get(kind, kind.replace("_", " ")), *([short[sample]] if sample else [])]
         axes.set_ylabel("\n".join(lines), va="center")
         axes.yaxis.set_label_coords(-0.8 / WIDTH, 0.5)
         if kind in LOGARITHMIC:

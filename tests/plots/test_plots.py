@@ -391,6 +391,9 @@ def test_hyperparameters_of_samples_have_panels_and_of_many_the_least_agreed_upo
         with_series(make_traces(2, 60, precision=False), **{"precision:S0": values["precision:S0"]})
     )
     assert figure.axes[6].get_ylabel() == "precision\nS0"
+    alike = {f"precision:patient1_R{d}_biopsy_7": values["precision:S0"] for d in range(2)}
+    figure = chain_traces(with_series(make_traces(2, 60, precision=False), **alike))
+    assert len({axes.get_ylabel() for axes in figure.axes[6::2]}) == 2
     assert "hyperparameters" not in figure.texts[1].get_text()
 
 
@@ -504,6 +507,15 @@ def test_samples_that_differ_are_chosen():
     assert len(chosen) == 3
     assert list(choose_samples(summary, 36)) == list(range(9))
     assert [len(choose_samples(summary, pairs)) for pairs in (1, 2, 3, 5, 6, 35)] == [2, 2, 3, 3, 4, 8]
+
+
+def test_densities_of_many_samples_can_be_saved():
+    """Without a limit, a picture of these would have more pixels than can be drawn."""
+    figure = cluster_densities(make_summary(60, 500, 24, grid_size=21))
+    assert "100 of 500 samples, those that differ the most" in texts(figure)[1]
+    assert len(figure.axes) == 100
+    assert len({axes.get_title() for axes in figure.axes}) == 100
+    assert max(figure.get_size_inches()) * figure.dpi < 2**16
 
 
 def test_no_sample_is_chosen_twice():
