@@ -75,6 +75,11 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
 
         return mixture_page(content)
 
+    def numbers(self, summary: MixtureSummary) -> dict[str, dict[str, float]]:
+        from pyclone_pgsm.report.mixture_page import numbers
+
+        return numbers(summary)
+
     def counts(self, trace: Trace, summary: MixtureSummary) -> dict[str, int]:
         return {
             "rows": len(trace.data.names),

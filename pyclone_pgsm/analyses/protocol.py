@@ -60,7 +60,10 @@ class Analysis(Protocol[Data, Summary]):
         """Return the functions that draw the pictures of a result, by name; they no longer read the trace."""
 
     def page(self, content: Content) -> Page:
-        """Return the sections of the report, its pictures, and numbers for MultiQC."""
+        """Return the sections of the report and its pictures."""
+
+    def numbers(self, summary: Summary) -> dict[str, dict[str, float]]:
+        """Return the numbers for MultiQC, of each sample and of the whole result (``""``)."""
 
     def counts(self, trace: Trace, summary: Summary) -> dict[str, int]:
         """Return the numbers of things read and found, for ``run.json``."""

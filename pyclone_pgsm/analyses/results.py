@@ -119,12 +119,11 @@ def write_pages(
     from pyclone_pgsm.report.content import Content
     from pyclone_pgsm.report.multiqc import multiqc
 
-    content = Content(result, trace.data, tables, run)
-    page = ANALYSES[trace.data.kind].page(content)
+    content, analysis = Content(result, trace.data, tables, run), ANALYSES[trace.data.kind]
     if "report" in pages:
-        write_report(page, pages["report"], title)
+        write_report(analysis.page(content), pages["report"], title)
     if "mqc" in pages:
-        numbers = multiqc(content, page.numbers, storable(title))
+        numbers = multiqc(content, analysis.numbers(result.summary), storable(title))
         text = json.dumps(numbers, indent=1, allow_nan=False, ensure_ascii=False)
         write_file(pages["mqc"], (text + "\n").encode())
 

@@ -87,6 +87,11 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
 
         return tumour_page(content)
 
+    def numbers(self, summary: Summary) -> dict[str, dict[str, float]]:
+        from pyclone_pgsm.report.tumour_page import numbers
+
+        return numbers(summary)
+
     def counts(self, trace: Trace, summary: Summary) -> dict[str, int]:
         return {
             "samples": trace.data.num_columns,

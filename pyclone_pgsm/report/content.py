@@ -43,8 +43,7 @@ class Section(NamedTuple):
 class Page(NamedTuple):
     """A complete page: the result in brief, and its sections, the most important first.
 
-    `pictures` are figures for BokehJS, `data` is for ``page.js``, and `files` are to download, packed. `numbers` are
-    for MultiQC, of each sample and of the whole result (``""``).
+    `pictures` are figures for BokehJS, `data` is for ``page.js``, and `files` are to download, packed.
     """
 
     summary: str
@@ -52,7 +51,6 @@ class Page(NamedTuple):
     pictures: list[dict[str, Any]]
     data: dict[str, Any]
     files: dict[str, str]
-    numbers: dict[str, dict[str, float]]
 
 
 def escaped(text: object) -> str:

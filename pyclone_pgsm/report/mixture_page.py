@@ -62,5 +62,9 @@ def mixture_page(content: Content) -> Page:
     }
     amounts = count(len(summary.labels), "row"), count(len(summary.column_names), "column")
     line = f"{amounts[0]} of {amounts[1]} in {count(summary.num_clusters, 'cluster')}."
-    numbers: dict[str, float] = {"clusters": summary.num_clusters, "mutations": len(summary.labels)}
-    return Page(line, sections, drawn, found, files, {"": numbers})
+    return Page(line, sections, drawn, found, files)
+
+
+def numbers(summary: MixtureSummary) -> dict[str, dict[str, float]]:
+    """Return the numbers for MultiQC, of the whole result."""
+    return {"": {"clusters": summary.num_clusters, "mutations": len(summary.labels)}}

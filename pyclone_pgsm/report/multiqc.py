@@ -37,7 +37,8 @@ COLUMNS = {
 def multiqc(content: Content, numbers: Mapping[str, Mapping[str, float]], title: str) -> dict[str, Any]:
     """Return the content of a ``*_mqc.json``.
 
-    `numbers` are those of :class:`~pyclone_pgsm.report.content.Page`; `title` is the name of the tumour or of the data.
+    `numbers` are those of each sample and of the whole result (``""``); `title` is the name of the tumour or of the
+    data.
     """
     rhat = content.result.largest_rhat
     rows: dict[str, dict[str, Any]] = {

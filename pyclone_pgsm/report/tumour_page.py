@@ -97,7 +97,7 @@ def tumour_page(content: Content) -> Page:
     else:  # all mutations are outliers
         sections = [each for each in sections if each.anchor not in ("across-section", "density-section")]
     found = {**tumour_data(summary, data, shown), "colours": colours}
-    return Page(summary_line(summary), sections, drawn, found, files, numbers(summary))
+    return Page(summary_line(summary), sections, drawn, found, files)
 
 
 def tumour_data(summary: Summary, data: Observations, shown: int) -> dict[str, Any]:

@@ -320,6 +320,17 @@ def test_captions_tell_which_columns_and_rows_are_not_shown(
     assert "20 of 24 rows, ordered by cluster" in text
 
 
+def test_numbers_for_multiqc_need_no_page(
+    folder: Path, matrix_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("pyclone_pgsm.report.tumour_page.tumour_page")
+    monkeypatch.delattr("pyclone_pgsm.report.mixture_page.mixture_page")
+    for place in (folder, matrix_folder):
+        out = tmp_path / place.name
+        write_results(place / "trace.h5", out, formats=(), pages=["mqc"])
+        assert (out / "pyclone_pgsm_mqc.json").read_bytes() == (place / "pyclone_pgsm_mqc.json").read_bytes()
+
+
 # --- in a browser -------------------------------------------------------------------------------------------
 
 
