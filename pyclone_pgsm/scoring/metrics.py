@@ -3,17 +3,12 @@
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import entr
+from scipy.stats import entropy
 
 
 def contingency(true: ArrayLike, found: ArrayLike) -> NDArray[np.int64]:
     """Return the number of items in each pair of a true and a found cluster."""
     return pd.crosstab(np.asarray(true), np.asarray(found)).to_numpy()
-
-
-def entropy(counts: NDArray[np.int64]) -> float:
-    """Return the entropy, in nats, of the shares given by counts."""
-    return float(entr(counts / counts.sum()).sum())
 
 
 def v_measure(true: ArrayLike, found: ArrayLike) -> float:
@@ -26,7 +21,7 @@ def v_measure(true: ArrayLike, found: ArrayLike) -> float:
     if entropies == 0.0:
         return 1.0
     information = max(0.0, entropies - entropy(table.ravel()))
-    return 2.0 * information / entropies
+    return float(2.0 * information / entropies)
 
 
 def _pairs(counts: NDArray[np.int64]) -> float:
