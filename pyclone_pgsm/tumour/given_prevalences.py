@@ -3,43 +3,35 @@
 The likelihood of an observation is then needed at one grid point only, so that settings can be compared without tables.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.tumour.grid import Loci, ReadsAtPrevalences, prevalence_grid
 
 
-class ReadsGivenPrevalences:
-    """The reads of T mutations in D samples, each with a known prevalence.
+def likelihood_given(
+    loci: Loci, index: NDArray[np.int32], points: NDArray[np.int64], grid_size: int
+) -> Callable[[float, float | None, float | None], float]:
+    """Return the log likelihood of the reads of T mutations in D samples, each with a known prevalence.
 
     `index` (T, D) has the row of each mutation in each sample, -1 where its reads are left out, and `points` (T, D) the
-    prevalences as points of the grid.
+    prevalences as points of the grid. The result is a function of precision, error rate and tumour content, which are
+    those of :meth:`ReadsAtPrevalences.xi`.
     """
+    cells, counts = distinct_cells(index, points, grid_size)
+    rows, points = np.divmod(cells, grid_size)
+    order = np.lexsort((points, loci.group[rows]))
+    counts = counts[order]
+    reads = ReadsAtPrevalences(loci, rows[order], prevalence_grid(grid_size)[:, None], points[order])
 
-    def __init__(
-        self,
-        loci: Loci,
-        index: NDArray[np.int32],
-        points: NDArray[np.int64],
-        grid_size: int,
-    ) -> None:
-        cells, counts = distinct_cells(index, points, grid_size)
-        rows, points = np.divmod(cells, grid_size)
-        order = np.lexsort((points, loci.group[rows]))
-        self._counts = counts[order]
-        self._reads = ReadsAtPrevalences(
-            loci, rows[order], prevalence_grid(grid_size)[:, None], points[order]
-        )
+    def log_likelihood(precision: float, error_rate: float | None, tumour_content: float | None) -> float:
+        """Return the sum of Xi over all reads, with constants; each of its maxima is over a single point."""
+        _, xi_max = reads.xi(precision, error_rate, tumour_content)
+        return float(counts @ xi_max)
 
-    def log_likelihood(
-        self, precision: float, error_rate: float | None, tumour_content: float | None
-    ) -> float:
-        """Return the sum of Xi over all reads, with constants; for the parameters see :meth:`ReadsAtPrevalences.xi`.
-
-        Each maximum of Xi is over a single point.
-        """
-        _, xi_max = self._reads.xi(precision, error_rate, tumour_content)
-        return float(self._counts @ xi_max)
+    return log_likelihood
 
 
 def distinct_cells(

@@ -47,7 +47,7 @@ from pyclone_pgsm.tumour.base_measure import (
     weight_names,
 )
 from pyclone_pgsm.tumour.exchange import LEAST_MEMBERS, delta_of_prior, exchange
-from pyclone_pgsm.tumour.given_prevalences import ReadsGivenPrevalences, distinct_cells
+from pyclone_pgsm.tumour.given_prevalences import distinct_cells, likelihood_given
 from pyclone_pgsm.tumour.grid import (
     BYTES_PER_POINT,
     LocusTable,
@@ -329,8 +329,8 @@ class PyCloneModel(Model):
         index, points = index[:, samples], points[:, samples]
         index = np.where(index < 0, -1, index - self._first_rows[part])
         if not self._keeps_all_tables:
-            reads = ReadsGivenPrevalences(self._loci[part], index, points, self.grid_size)
-            return cache(lambda setting: reads.log_likelihood(*setting))
+            given = likelihood_given(self._loci[part], index, points, self.grid_size)
+            return cache(lambda setting: given(*setting))
         cells, counts = distinct_cells(index, points, self.grid_size)
         counts_of_rows = np.bincount(cells // self.grid_size, counts)
 

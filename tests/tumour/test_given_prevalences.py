@@ -22,7 +22,7 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.given_prevalences import ReadsGivenPrevalences
+from pyclone_pgsm.tumour.given_prevalences import likelihood_given
 from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PRECISION, PyCloneModel
 from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
@@ -77,10 +77,10 @@ def test_the_likelihood_is_that_of_the_tables(
     rows = table.index[known]
     expected = (grid.xi[rows, points[known]] + grid.xi_max[rows]).sum()
     loci = loci_of(table, "major")
-    reads = ReadsGivenPrevalences(loci, table.index, points, G)
-    assert reads.log_likelihood(precision, 2e-3, content) == pytest.approx(expected, rel=1e-10)
-    nothing = ReadsGivenPrevalences(loci, table.index[:0], points[:0], G)
-    assert nothing.log_likelihood(precision, 2e-3, content) == 0.0
+    reads = likelihood_given(loci, table.index, points, G)
+    assert reads(precision, 2e-3, content) == pytest.approx(expected, rel=1e-10)
+    nothing = likelihood_given(loci, table.index[:0], points[:0], G)
+    assert nothing(precision, 2e-3, content) == 0.0
 
 
 MODELS = {
