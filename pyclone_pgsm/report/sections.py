@@ -11,6 +11,7 @@ from pyclone_pgsm.report.content import Content, Section, escaped, general, numb
 from pyclone_pgsm.report.drawings import chain_pictures, coclustering_picture
 from pyclone_pgsm.report.tables import Column, table
 from pyclone_pgsm.tsv import table_text
+from pyclone_pgsm.tumour.base_measure import is_weight
 
 MOST_FILE = 3_300_000
 """Largest size, in characters, of a compressed file that the page includes."""
@@ -106,7 +107,8 @@ def chains_section(content: Content) -> Section:
     drawn = "".join(
         f"<figure><figcaption>{escaped(name)}</figcaption>{picture}</figure>" for name, picture in pictures
     )
-    part = part_shown("{:,} of {:,} quantities", len(pictures), len(content.result.traces.series))
+    drawable = sum(not is_weight(name) for name in content.result.traces.series)
+    part = part_shown("{:,} of {:,} quantities", len(pictures), drawable)
     text = (
         f'<p>One colour per chain; the dashed line marks the end of the burn-in.{part}</p><div class="grid">'
     )
