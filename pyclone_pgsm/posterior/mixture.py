@@ -63,14 +63,15 @@ class _Moments:
     def add(
         self, cluster: NDArray[np.int64], values: NDArray[np.float64], weights: NDArray[np.float64]
     ) -> None:
-        """Add values (N, ..) of the (N,) clusters with (N,) weights above 0."""
+        """Add values (N, ..) with (N,) weights above 0; their clusters (N,) are in order, and none is missing."""
         weights = weights.reshape(-1, *[1] * (values.ndim - 1))
-        np.add.at(self.count, cluster, weights)
+        begin = np.searchsorted(cluster, np.arange(len(self.first)))
+        self.count += np.add.reduceat(weights, begin)
         with np.errstate(invalid="ignore"):  # infinite values have a mean, but no variance
             deviation = values - self.first[cluster]
-            np.add.at(self.total, cluster, weights * values)
-            np.add.at(self.deviation, cluster, weights * deviation)
-            np.add.at(self.squares, cluster, weights * deviation**2)
+            self.total += np.add.reduceat(weights * values, begin)
+            self.deviation += np.add.reduceat(weights * deviation, begin)
+            self.squares += np.add.reduceat(weights * deviation**2, begin)
 
     @property
     def mean(self) -> NDArray[np.float64]:
