@@ -13,7 +13,7 @@ import pandas as pd
 
 from pyclone_pgsm.analyses.tables import left_out_table
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.files import make_folder, replacing, replacing_together
+from pyclone_pgsm.files import make_folder, replacing, replacing_together, storable
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.mutations import Variants, read_variants
 from pyclone_pgsm.inputs.observations import LeftOut, count_left_out, looks_at_no_alleles
@@ -186,7 +186,7 @@ def _advice_on_files_of_one_sample(patient: Patient, variants: Variants) -> str:
 
     Strelka writes the SNVs and the indels of a tumour to two files, which both call it TUMOR.
     """
-    unnamed = [str(file.path) for file in patient.mutations if not file.samples]
+    unnamed = [storable(str(file.path)) for file in patient.mutations if not file.samples]
     of_file = variants.table[["file", "sample_id"]].drop_duplicates()
     after_file = of_file[of_file["file"].isin(unnamed) & ~of_file["sample_id"].isin(variants.names)]
     if len(after_file) < 2:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from pyclone_pgsm.errors import InputError, Problem
+from pyclone_pgsm.files import storable
 
 T = TypeVar("T")
 
@@ -24,10 +25,13 @@ _LONGEST_VALUE = 60
 
 
 class FileProblems:
-    """Problems of one file, given by its path as the user wrote it; ``unlisted`` is how many were only counted."""
+    """Problems of one file, given by its path as the user wrote it; ``unlisted`` is how many were only counted.
+
+    ``file`` is the path as text, with escapes for what is not UTF-8.
+    """
 
     def __init__(self, file: str) -> None:
-        self.file = file
+        self.file = storable(file)
         self.unlisted = 0
         self._found: list[Problem] = []
         self._times: Counter[str] = Counter()

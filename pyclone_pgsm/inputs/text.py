@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, TypeVar
 
 from pyclone_pgsm.errors import InputError
+from pyclone_pgsm.files import storable
 from pyclone_pgsm.inputs.problems import FileProblems
 
 T = TypeVar("T")
@@ -57,7 +58,7 @@ _NEVER_IN_TEXT = re.compile(rb"[\x00-\x08\x0e-\x19\x1c-\x1f]")
 
 def file_stem(path: Path) -> str:
     """Return the name of a file without folder and without the endings for compression and format."""
-    return _ENDINGS.sub("", _COMPRESSED.sub("", path.name))
+    return _ENDINGS.sub("", _COMPRESSED.sub("", storable(path.name)))
 
 
 def open_text(path: Path, problems: FileProblems, expected: str) -> TextIO:

@@ -117,6 +117,25 @@ def test_joined_table(tmp_path: Path) -> None:
     assert result.summary() == ["T: 3 mutations, tumour content 1", "2 left out or changed (left_out.tsv)"]
 
 
+def test_names_of_files_that_are_no_text(tmp_path: Path) -> None:
+    """They are told with escapes; a sample may be named after such a file, and the purity is found beside it."""
+    calls, segments, purity = (
+        tmp_path / os.fsdecode(b"T\xff" + ending)
+        for ending in (b".tsv", b".purple.cnv.tsv", b".purple.purity.tsv")
+    )
+    calls.write_text("chrom\tpos\tref_counts\talt_counts\n1\t100\t30\t10\n1\t9999999\t30\t10\n")
+    segments.write_text(
+        "chromosome\tstart\tend\tmajorAlleleCopyNumber\tminorAlleleCopyNumber\n1\t1\t1000\t1\t1\n"
+    )
+    purity.write_text("purity\tploidy\tgender\n0.7\t2\tFEMALE\n")
+    result = prepare(one_patient(calls, segments), PrepareOptions())
+    assert result.table["sample_id"].tolist() == [r"T\udcff"]
+    assert result.table["tumour_content"].tolist() == [0.7]
+    assert [Path(item.file).name for item in result.left_out] == [r"T\udcff.tsv"]
+    write_prepared(result, tmp_path / "out")
+    assert r"T\udcff.tsv" in (tmp_path / "out" / "left_out.tsv").read_text()
+
+
 def test_changes_of_segments_of_other_patients_are_not_listed(tmp_path: Path) -> None:
     rows = [
         "chrom\tstart\tend\tmajor_cn\tminor_cn\tsample_id",

@@ -8,6 +8,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.files import storable
 from pyclone_pgsm.inputs.mutations.kinds import kind_of
 from pyclone_pgsm.inputs.mutations.model import (
     COLUMNS,
@@ -60,7 +61,7 @@ def read_variants(
         raise UsageError(f"`tumour_sample` {unknown[0]!r}: no file has this sample; {samples_of_file(names)}")
     raise_any(*found)
     problems_of = {problems.file: problems for problems in found}
-    unnamed = [str(file.path) for file in given if not file.samples]
+    unnamed = [storable(str(file.path)) for file in given if not file.samples]
     _check_alleles(read, problems_of)
     _check_names(read, unnamed, problems_of)
     _check_exchanged(read, problems_of)

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import InputError, UsageError
+from pyclone_pgsm.files import storable
 from pyclone_pgsm.inputs.columns import read_columns
 from pyclone_pgsm.inputs.genome import builds_that_fit, chromosome, last_positions
 from pyclone_pgsm.inputs.observations import LeftOut, looks_at_no_alleles
@@ -51,7 +52,7 @@ def sample_stem(path: Path) -> str:
     >>> sample_stem(Path("calls/S1.purple.cnv.somatic.tsv")), sample_stem(Path("S1_T_subclones.txt.gz"))
     ('S1', 'S1_T')
     """
-    name = path.name
+    name = storable(path.name)
     while (shorter := _ENDINGS.sub("", name)) and shorter != name:
         name = shorter
     return name
@@ -93,34 +94,36 @@ def read_segments(
         fit = Fit()
         if place in fits:
             with suppress(InputError):  # raised below, together with what is wrong in the segments
-                fit = read_fit(Path(fits[place].file), fits[place])
-            if fits[place] and fits[place] not in found:
-                fits[place].add(f"this file was read because it is beside {given[place].name}")
+                fit = read_fit(*fits[place])
+            if (of_fit := fits[place][1]) and of_fit not in found:
+                of_fit.add(f"this file was read because it is beside {given[place].name}")
         return _read_file(given[place], cn_format, sample_id, name_in_file, totals_do, fit, found[place])
 
     parts = [part for part in read_each(found, read).values() if part is not None]
-    raise_any(*found, *(fit for fit in fits.values() if fit not in found))
+    raise_any(*found, *(of_fit for _, of_fit in fits.values() if of_fit not in found))
     return combined(parts)
 
 
 def _fits_of(
     given: Sequence[Path], has_fit: Sequence[bool], found: Sequence[FileProblems]
-) -> dict[int, FileProblems]:
-    """Return the problems of the file with the fit of each file of segments, by its place, if there is one.
+) -> dict[int, tuple[Path, FileProblems]]:
+    """Return the file with the fit of each file of segments, by its place, if there is one, and its problems.
 
     A fit that is given belongs to the segments that its name indicates, or else to the only ones. For others, the
     folder of the segments is searched.
     """
     segments = [place for place, is_fit in enumerate(has_fit) if not is_fit]
-    fits: dict[int, FileProblems] = {}
+    fits: dict[int, tuple[Path, FileProblems]] = {}
     for place in np.flatnonzero(has_fit).tolist():
         owners = [each for each in segments if given[place].name in names_beside(given[each].name)]
         if not owners and len(segments) == sum(has_fit) == 1:
             owners = segments
         if len(owners) == 1 and owners[0] in fits:
-            found[place].add(f"{fits[owners[0]].file} is given for the same segments; leave one of them out")
+            found[place].add(
+                f"{fits[owners[0]][1].file} is given for the same segments; leave one of them out"
+            )
         elif len(owners) == 1:
-            fits[owners[0]] = found[place]
+            fits[owners[0]] = given[place], found[place]
         else:
             found[place].add(
                 "which segments does this purity belong to? Their file is expected to have the name that the caller "
@@ -128,7 +131,7 @@ def _fits_of(
             )
     for place in segments:
         if place not in fits and (beside := fit_beside(given[place])) is not None:
-            fits[place] = FileProblems(str(beside))
+            fits[place] = beside, FileProblems(str(beside))
     return fits
 
 
