@@ -32,8 +32,7 @@ from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.convergence import common_iterations, verdict_line
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
-from pyclone_pgsm.posterior.summarize import CRITERIA, SUMMARISERS, summarize
-from pyclone_pgsm.posterior.summarize import Result as Found
+from pyclone_pgsm.posterior.summarize import CRITERIA, SUMMARISERS, Findings, summarize
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.ranges import check_choice, check_kind, check_path, refuse
@@ -79,7 +78,7 @@ class Result:
     ----------
     trace : Trace
         An open trace.
-    found : pyclone_pgsm.posterior.summarize.Result
+    found : pyclone_pgsm.posterior.summarize.Findings
         Its summary.
     folder : Path or None
         A temporary folder that is removed with the result.
@@ -102,7 +101,7 @@ class Result:
 
     summary: Summary | MixtureSummary
 
-    def __init__(self, trace: Trace, found: Found[Any], folder: Path | None = None) -> None:
+    def __init__(self, trace: Trace, found: Findings[Any], folder: Path | None = None) -> None:
         self.path = trace.path
         self.options: RunOptions = trace.options
         self.command = trace.command

@@ -17,7 +17,7 @@ from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.inferred import KEPT, names_to_infer
 from pyclone_pgsm.posterior.matrix import predictive
 from pyclone_pgsm.posterior.mixture import SD, MixtureSummary
-from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.trace.options import Options
@@ -52,7 +52,7 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
     def tables(self, trace: Trace, summary: MixtureSummary) -> dict[str, pd.DataFrame]:
         return {"assignments.tsv": assignment_table(summary), "clusters.tsv": mixture_table(summary)}
 
-    def pictures(self, trace: Trace, result: Result[MixtureSummary]) -> dict[str, Callable[[], Figure]]:
+    def pictures(self, trace: Trace, result: Findings[MixtureSummary]) -> dict[str, Callable[[], Figure]]:
         """Clusters, their sizes and means, the density, co-clustering, chains."""
         from pyclone_pgsm.plots.mixture import mixture_pictures
 
@@ -87,7 +87,7 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
             "clusters": summary.num_clusters,
         }
 
-    def lines(self, result: Result[MixtureSummary]) -> list[str]:
+    def lines(self, result: Findings[MixtureSummary]) -> list[str]:
         """Clusters with the first of their parameters that has one number for each column."""
         summary = result.summary
         K, D = summary.num_clusters, len(summary.column_names)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import pandas as pd
 
-from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.options import Options
 
@@ -56,7 +56,7 @@ class Analysis(Protocol[Data, Summary]):
     def tables(self, trace: Trace, summary: Summary) -> dict[str, pd.DataFrame]:
         """Return the tables of a result, by file name."""
 
-    def pictures(self, trace: Trace, result: Result[Summary]) -> dict[str, Callable[[], Figure]]:
+    def pictures(self, trace: Trace, result: Findings[Summary]) -> dict[str, Callable[[], Figure]]:
         """Return the functions that draw the pictures of a result, by name; they no longer read the trace."""
 
     def page(self, content: Content) -> Page:
@@ -72,5 +72,5 @@ class Analysis(Protocol[Data, Summary]):
         """Return the options of the summary, for ``run.json``; none by default."""
         return {}
 
-    def lines(self, result: Result[Summary]) -> list[str]:
+    def lines(self, result: Findings[Summary]) -> list[str]:
         """Return lines for the terminal: the clusters, and what else was inferred."""

@@ -21,7 +21,7 @@ from pyclone_pgsm.files import (
     write_file,
 )
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
-from pyclone_pgsm.posterior.summarize import Result, summarize
+from pyclone_pgsm.posterior.summarize import Findings, summarize
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tsv import write_table
 
@@ -61,7 +61,7 @@ def write_results(
     likelihood: str | None = None,
     pages: Sequence[str] = (),
     command: str = "",
-) -> Result[Any]:
+) -> Findings[Any]:
     """Summarise a trace in the tables, ``run.json``, pages and pictures of an output folder.
 
     The folder is made if it does not exist; files in it are replaced when all new ones are complete, and those of older
@@ -98,7 +98,7 @@ def write_results(
     return result
 
 
-def _draw(trace: Trace, result: Result[Any], folder: Path, formats: Sequence[str]) -> list[Path]:
+def _draw(trace: Trace, result: Findings[Any], folder: Path, formats: Sequence[str]) -> list[Path]:
     from pyclone_pgsm.plots.style import write_pictures as write
 
     return write(folder, ANALYSES[trace.data.kind].pictures(trace, result), formats)
@@ -106,7 +106,7 @@ def _draw(trace: Trace, result: Result[Any], folder: Path, formats: Sequence[str
 
 def write_pages(
     trace: Trace,
-    result: Result[Any],
+    result: Findings[Any],
     tables: Mapping[str, pd.DataFrame],
     run: Mapping[str, Any],
     title: str,

@@ -34,7 +34,7 @@ from pyclone_pgsm.likelihoods.registry import is_likelihood_file
 from pyclone_pgsm.locks import writing
 from pyclone_pgsm.posterior.convergence import monitor_of
 from pyclone_pgsm.posterior.states import Thresholds
-from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.chains import Segment, effective_threads, run_chains, run_until_converged
 from pyclone_pgsm.sampling.convergence import End, next_check
@@ -216,7 +216,7 @@ def fill_folder(
     command: str = "",
     progress: Progress | None = None,
     **results: Unpack[ResultOptions],
-) -> Result[Any]:
+) -> Findings[Any]:
     """Run the chains of a plan and write an output folder; see :func:`start` and `write_results` for the arguments.
 
     An older trace, tables and pictures are kept until all new ones are complete, and are then replaced together.

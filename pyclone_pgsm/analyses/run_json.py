@@ -14,7 +14,7 @@ from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate, estimate
 from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.rows import kept_rows
-from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHAT_LIMIT, Verdict
 from pyclone_pgsm.sampling.moves import COUNTS
@@ -92,7 +92,7 @@ def _starts(trace: Trace) -> list[str] | None:
 
 def run_report(
     trace: Trace,
-    result: Result[Any],
+    result: Findings[Any],
     command: str,
     timings: Mapping[str, float],
     memory: Estimate | None = None,

@@ -16,7 +16,7 @@ from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.pyclone.likelihood import CHUNKS
 from pyclone_pgsm.likelihoods.pyclone.statistic import MOST_DEFERRED, SCALARS
 from pyclone_pgsm.posterior.convergence import Diagnostic
-from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.options import Options
@@ -76,7 +76,7 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
             "left_out.tsv": left_out_table(trace.data.left_out),
         }
 
-    def pictures(self, trace: Trace, result: Result[Summary]) -> dict[str, Callable[[], Figure]]:
+    def pictures(self, trace: Trace, result: Findings[Summary]) -> dict[str, Callable[[], Figure]]:
         """Prevalences, reads, co-clustering, chains."""
         from pyclone_pgsm.plots.tumour import tumour_pictures
 
@@ -104,7 +104,7 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
     def choices(self, summary: Summary) -> dict[str, Any]:
         return summary.thresholds._asdict()
 
-    def lines(self, result: Result[Summary]) -> list[str]:
+    def lines(self, result: Findings[Summary]) -> list[str]:
         """Clusters with their prevalences, the trunk, and inferred parameters of samples and reads."""
         return [*_summary_lines(result.summary, result.left_out), *_inferred_lines(result.diagnostics)]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pyclone_pgsm.cli.mistakes import with_options
 
 if TYPE_CHECKING:
-    from pyclone_pgsm.posterior.summarize import Result
+    from pyclone_pgsm.posterior.summarize import Findings
 
 
 @contextmanager
@@ -45,7 +45,7 @@ def say(given: Mapping[str, Any], *lines: object) -> None:
         print(*(with_options(str(line)) for line in lines), sep="\n")
 
 
-def summary_lines(result: Result[Any]) -> list[str]:
+def summary_lines(result: Findings[Any]) -> list[str]:
     """Return lines for the terminal: data, clusters with sizes and parameters, convergence and warnings."""
     from pyclone_pgsm.analyses.kinds import ANALYSES
     from pyclone_pgsm.posterior.convergence import verdict_line

@@ -72,7 +72,7 @@ S_co = TypeVar("S_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class Result(Generic[S_co]):
+class Findings(Generic[S_co]):
     """Content of the tables, the pictures and the terminal output.
 
     `coclustering` (n, n) is of the mutations or rows `coclustered` (n,) in the picture. `warnings` are what the user
@@ -151,7 +151,7 @@ def summarize(
     criterion: str | None = None,
     burn_in: int | None = None,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
-) -> Result[Any]:
+) -> Findings[Any]:
     """Check and summarise a trace: consensus clusters, their prevalences or parameters, and diagnostics.
 
     The criterion is one of :data:`~pyclone_pgsm.posterior.consensus.CRITERIA`, by default :data:`DEFAULT_CRITERION`;
@@ -170,7 +170,7 @@ def summarize(
         return _summarise(trace, criterion or DEFAULT_CRITERION, burn_in, thresholds)
 
 
-def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Thresholds) -> Result[Any]:
+def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Thresholds) -> Findings[Any]:
     summariser = SUMMARISERS[trace.data.kind]
     kept = kept_rows(trace, burn_in)
     verdict = verdict_of(trace, burn_in)
@@ -201,17 +201,17 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
         *doubts,
     ]
     together = coclustering(draws.partitions, items)
-    return Result(
-        summary,
-        diagnostics,
-        items,
-        together,
-        warnings,
-        weights,
-        verdict,
-        traces_of(trace, verdict.burn_in),
-        criterion,
-        trace.data.left_out,
+    return Findings(
+        summary=summary,
+        diagnostics=diagnostics,
+        coclustered=items,
+        coclustering=together,
+        warnings=warnings,
+        chain_weights=weights,
+        convergence=verdict,
+        traces=traces_of(trace, verdict.burn_in),
+        criterion=criterion,
+        left_out=trace.data.left_out,
     )
 
 

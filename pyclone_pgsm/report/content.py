@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.posterior.summarize import Findings
 
 ZERO_WIDTH = "\u200b"
 
@@ -26,7 +26,7 @@ class Content:
     ``run.json``.
     """
 
-    result: Result[Any]
+    result: Findings[Any]
     data: Any
     tables: Mapping[str, pd.DataFrame]
     run: Mapping[str, Any]

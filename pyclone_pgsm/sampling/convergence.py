@@ -113,7 +113,7 @@ class Verdict:
         return any(quantity.is_required for quantity in self.quantities) and not self.failures and self.agree
 
 
-class Draws(NamedTuple):
+class ChainDraws(NamedTuple):
     """Saved iterations of a chain, n rows: (n,) numbers of the iterations, (n,) quantities by name, (n, W) watched
     ones, and (n, P) whether the two observations of each pair share a block.
     """
@@ -123,9 +123,9 @@ class Draws(NamedTuple):
     watched: NDArray[np.float32]
     together: NDArray[np.bool_]
 
-    def at(self, rows: NDArray[np.int64] | slice) -> Draws:
+    def at(self, rows: NDArray[np.int64] | slice) -> ChainDraws:
         """Select rows."""
-        return Draws(
+        return ChainDraws(
             self.iteration[rows],
             {name: values[rows] for name, values in self.series.items()},
             self.watched[rows],
@@ -177,7 +177,7 @@ class End(NamedTuple):
     converged: bool
 
 
-def find_end(chains: Sequence[Draws], rule: Rule, last: int, first_burn_in: int) -> End:
+def find_end(chains: Sequence[ChainDraws], rule: Rule, last: int, first_burn_in: int) -> End:
     """Check the rule after iteration `last`, and find the shortest of a few burn-ins with which it is fulfilled.
 
     No burn-in is shorter than `first_burn_in`, during which the chains adapt, unless they stopped before its end.
@@ -190,7 +190,7 @@ def find_end(chains: Sequence[Draws], rule: Rule, last: int, first_burn_in: int)
     return End(last, max(half, least), False)
 
 
-def judge(chains: Sequence[Draws], rule: Rule, last: int, burn_in: int) -> Verdict:
+def judge(chains: Sequence[ChainDraws], rule: Rule, last: int, burn_in: int) -> Verdict:
     """Check the rule for the iterations after the burn-in, up to `last`."""
     kept = _kept(chains, burn_in, last)
     quantities = list(_checks_of(_thinned(kept), rule))
@@ -208,21 +208,21 @@ def judge(chains: Sequence[Draws], rule: Rule, last: int, burn_in: int) -> Verdi
     return Verdict(last, burn_in, tuple(quantities), coclustering_sd(kept))
 
 
-def _kept(chains: Sequence[Draws], burn_in: int, last: int) -> list[Draws]:
+def _kept(chains: Sequence[ChainDraws], burn_in: int, last: int) -> list[ChainDraws]:
     """Return equally many rows of each chain: the latest between the burn-in and `last`."""
     bounds = [np.searchsorted(chain.iteration, [burn_in, last], side="right") for chain in chains]
     length = min(int(end - first) for first, end in bounds)
     return [chain.at(slice(int(end) - length, int(end))) for chain, (_, end) in zip(chains, bounds)]
 
 
-def _thinned(kept: Sequence[Draws]) -> list[Draws]:
+def _thinned(kept: Sequence[ChainDraws]) -> list[ChainDraws]:
     """Thin the chains to :data:`MOST_DRAWS` draws in total: the last row of each and equally spaced earlier ones."""
     length = len(kept[0].iteration)
     step = max(1, -(-length // max(FEWEST_DRAWS, MOST_DRAWS // len(kept))))
     return [chain.at(slice((length - 1) % step, None, step)) for chain in kept]
 
 
-def _checks_of(kept: Sequence[Draws], rule: Rule) -> Iterator[QuantityCheck]:
+def _checks_of(kept: Sequence[ChainDraws], rule: Rule) -> Iterator[QuantityCheck]:
     """Yield the check of each quantity, the watched ones last."""
     for name in kept[0].series:
         values = np.array([chain.series[name] for chain in kept])
@@ -237,7 +237,7 @@ def _check_of(name: str, values: NDArray[np.float64], is_required: bool) -> Quan
     return QuantityCheck(name, rhat, bulk, tail, is_required)
 
 
-def _holds(kept: Sequence[Draws], rule: Rule) -> bool:
+def _holds(kept: Sequence[ChainDraws], rule: Rule) -> bool:
     """Whether the rule is fulfilled; evaluation stops at the first quantity that does not fulfil it."""
     return (
         len(kept[0].iteration) >= FEWEST_DRAWS
@@ -246,7 +246,7 @@ def _holds(kept: Sequence[Draws], rule: Rule) -> bool:
     )
 
 
-def coclustering_sd(kept: Sequence[Draws]) -> float:
+def coclustering_sd(kept: Sequence[ChainDraws]) -> float:
     """Return the mean, over pairs, of the standard deviation between chains of the probability of sharing a block.
 
     Pairs that are together in all draws of all chains, or in none, are left out; if no pair is left, the result is 0.

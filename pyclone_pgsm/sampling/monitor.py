@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.sampling.chain import Records
-from pyclone_pgsm.sampling.convergence import Draws, Rule, pairs_of, summaries_of
+from pyclone_pgsm.sampling.convergence import ChainDraws, Rule, pairs_of, summaries_of
 
 SUMMARIES = "entropy", "largest_share"
 
@@ -22,7 +22,7 @@ class Monitor:
         self.names = names
         self.rule = rule
         self._pairs = pairs_of(num_observations)
-        self._parts: list[list[Draws]] = [[] for _ in range(chains)]
+        self._parts: list[list[ChainDraws]] = [[] for _ in range(chains)]
 
     def add(self, chain: int, records: Records) -> None:
         """Add a segment of a chain."""
@@ -55,20 +55,20 @@ class Monitor:
         ordered |= dict(zip(SUMMARIES, of_labels))
         ordered |= {name: np.asarray(series[name], float) for name in self.names}
         together = labels[:, self._pairs[:, 0]] == labels[:, self._pairs[:, 1]]
-        self._parts[chain].append(Draws(iteration, ordered, watched, together))
+        self._parts[chain].append(ChainDraws(iteration, ordered, watched, together))
 
-    def draws(self) -> list[Draws]:
+    def draws(self) -> list[ChainDraws]:
         """Return the draws of each chain."""
         for parts in self._parts:
             parts[:] = [_joined(parts)]
         return [parts[0] for parts in self._parts]
 
 
-def _joined(parts: Sequence[Draws]) -> Draws:
+def _joined(parts: Sequence[ChainDraws]) -> ChainDraws:
     """Join several segments; iterations that were drawn twice, with equal results, count once."""
     iteration = np.concatenate([part.iteration for part in parts])
     rows = np.unique(iteration, return_index=True)[1]
-    return Draws(
+    return ChainDraws(
         iteration,
         {name: np.concatenate([part.series[name] for part in parts]) for name in parts[0].series},
         np.concatenate([part.watched for part in parts]),

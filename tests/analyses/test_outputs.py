@@ -18,7 +18,7 @@ from pyclone_pgsm.analyses.tables import left_out_table
 from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.posterior.states import Thresholds
-from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tsv import write_table
@@ -59,7 +59,7 @@ LEFT_OUT_COLUMNS = ["file", "row", "mutation_id", "sample_id", "reason"]
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Findings]:
     folder = tmp_path_factory.mktemp("results")
     run(folder / "trace.h5", iterations=100, burn_in=50)
     return folder, analysis.write_results(folder / "trace.h5", folder, formats=())

@@ -17,7 +17,7 @@ from pyclone_pgsm.posterior import stacking
 from pyclone_pgsm.posterior import summarize as summarizing
 from pyclone_pgsm.posterior.rows import draw_rows, gather, kept_rows, weighted_rows
 from pyclone_pgsm.posterior.stacking import REGULAR, stacking_weights, weigh_chains
-from pyclone_pgsm.posterior.summarize import Result, summarize
+from pyclone_pgsm.posterior.summarize import Findings, summarize
 from pyclone_pgsm.trace import Trace
 
 RNG = np.random.default_rng(8)
@@ -96,7 +96,7 @@ def apart(mixed, tmp_path) -> Path:
     return path
 
 
-def result_of(path: Path) -> Result:
+def result_of(path: Path) -> Findings:
     with Trace(path) as trace:
         return summarize(trace)
 

@@ -22,7 +22,7 @@ from pyclone_pgsm.posterior.matching import match_clusters
 from pyclone_pgsm.posterior.rows import kept_rows, quantities, series_of
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.sampling.convergence import Draws, Rule, judge
+from pyclone_pgsm.sampling.convergence import ChainDraws, Rule, judge
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
@@ -77,7 +77,7 @@ def test_clusters_from_the_largest_mean_prevalence_down():
 
 def diagnosed(trace: Any) -> list[Diagnostic]:
     draws = [
-        Draws(
+        ChainDraws(
             np.asarray(chain.iteration),
             {name: np.asarray(series_of(chain, name), float) for name in quantities(trace)},
             np.zeros((len(chain.iteration), 0), np.float32),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.sampling import convergence
 from pyclone_pgsm.sampling.chain import Records
 from pyclone_pgsm.sampling.convergence import (
-    Draws,
+    ChainDraws,
     Rule,
     checks,
     coclustering_sd,
@@ -27,11 +27,13 @@ from pyclone_pgsm.sampling.monitor import Monitor
 NO_PAIRS = np.zeros((0, 0), bool)
 
 
-def draws(values: NDArray[np.float64], *, together: NDArray[np.bool_] | None = None, **more: object) -> Draws:
+def draws(
+    values: NDArray[np.float64], *, together: NDArray[np.bool_] | None = None, **more: object
+) -> ChainDraws:
     """Of one chain, one quantity."""
     n = len(values)
     others = {name: np.asarray(series) for name, series in more.items()}
-    return Draws(
+    return ChainDraws(
         np.arange(1, n + 1),
         {"log_joint": values, **others},
         np.zeros((n, 0), np.float32),
@@ -95,7 +97,7 @@ def test_what_is_reported_or_makes_no_difference_is_not_asked() -> None:
     values = independent(4, 1000)
     apart = np.arange(4.0)[:, None] + values
 
-    def chains(**more: NDArray[np.float64]) -> list[Draws]:
+    def chains(**more: NDArray[np.float64]) -> list[ChainDraws]:
         return [draws(values[k], **{name: series[k] for name, series in more.items()}) for k in range(4)]
 
     assert not find_end(chains(other=apart), Rule(), 1000, 0).converged
