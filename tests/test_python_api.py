@@ -28,10 +28,11 @@ from pyclone_pgsm import (
     open_trace,
     read_tables,
 )
-from pyclone_pgsm.analyses.reading import read_counts, sources_of
+from pyclone_pgsm.analyses.reading import read_counts
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import InputError, OutputError, TraceError, UsageError
+from pyclone_pgsm.inputs.read_counts.sources import sources_of
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.results import _how_summarised
 from pyclone_pgsm.trace import Trace
@@ -111,6 +112,13 @@ def test_data_frames_and_files_are_the_same(table: Path, result: Result) -> None
     assert len(apart.mutations) == len(result.mutations)
     halves = [rows for _, rows in frame.groupby("sample_id")]
     pd.testing.assert_frame_equal(analyze(halves, MODEL, settings=SHORT).mutations, apart.mutations)
+
+
+def test_read_tables_takes_data_frames(table: Path) -> None:
+    frame = pd.read_csv(table, sep="\t")
+    of_frame, of_file = read_tables(frame)[0], read_tables(table)[0]
+    assert of_frame.mutation_ids == of_file.mutation_ids
+    np.testing.assert_array_equal(of_frame.alt_counts, of_file.alt_counts)
 
 
 def test_types_of_columns_of_data_frames() -> None:
@@ -320,7 +328,7 @@ def test_mistakes_with_results(result: Result) -> None:
             lambda: ModelOptions(density="binomial", precision=100.0),
             "`precision` 100.0: has no effect with `density` binomial",
         ),
-        (lambda: read_tables(3), "`paths` 3: must be the path of a table"),  # type: ignore[arg-type]
+        (lambda: read_tables(3), "`tables` 3: must be a data frame, the path of a table"),  # type: ignore[arg-type]
     ):
         with pytest.raises(UsageError, match=message):
             call()

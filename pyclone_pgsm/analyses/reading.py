@@ -1,12 +1,10 @@
 """Reading one tumour from tables of read counts, or from mutations with segments."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pyclone_pgsm.analyses.prepare import Prepared
 from pyclone_pgsm.errors import InputError, Problem, UsageError
@@ -14,20 +12,15 @@ from pyclone_pgsm.inputs.mutations.kinds import MUTATIONS, kind_of
 from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import FileProblems
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
+from pyclone_pgsm.inputs.read_counts.sources import Source
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one, suspicions
 from pyclone_pgsm.inputs.read_counts.tables import read_sources
 from pyclone_pgsm.inputs.tumour_content import ContentOption, uncertain
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
-from pyclone_pgsm.ranges import check_kind
 
-Table = Path | str | pd.DataFrame
 File = Path | str
 Files = File | Sequence[File] | Mapping[str, File | Sequence[File]]
 """One or several files, or a mapping from samples to their files."""
-Tables = Table | Sequence[Table] | Mapping[str, pd.DataFrame]
-"""One or several tables of read counts (files or data frames), or a mapping from samples to data frames."""
-Source = tuple[str, Path | pd.DataFrame]
-"""A table of read counts, preceded by its name in messages."""
 
 
 @dataclass(frozen=True)
@@ -42,49 +35,6 @@ class Reading:
     content: ContentOption = None
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-
-
-def sources_of(tables: Tables | Files) -> list[Source]:
-    """Return all tables of read counts with their names in messages; UsageError if these are anything else."""
-    expected = (
-        "a data frame, the path of a table, several of these, or a dict of samples and their data frames"
-    )
-    given: dict[str, Any]
-    if isinstance(tables, Mapping):
-        given = {
-            f"the data frame of {sample!r}": _with_sample(sample, table) for sample, table in tables.items()
-        }
-    elif isinstance(tables, Table):
-        given = {"the data frame": tables}
-    else:
-        check_kind("tables", tables, Collection, expected)
-        given = {f"data frame {place}": table for place, table in enumerate(tables)}
-    sources: list[Source] = []
-    for name, table in given.items():
-        check_kind("tables", table, Table, expected)
-        if not isinstance(table, pd.DataFrame):
-            sources.append((str(table), Path(table)))
-        elif "sample_id" in table.columns:
-            sources.append((f"{name} (rows counted from 0)", table))
-        else:
-            raise UsageError(
-                f"{name} has no column sample_id: add one, or give each sample's data frame by its name, as in "
-                "{'S1': first, 'S2': second}"
-            )
-    return sources
-
-
-def _with_sample(sample: str, table: object) -> pd.DataFrame:
-    """Return the data frame of one sample with the sample's name as a column."""
-    if not isinstance(table, pd.DataFrame):
-        raise UsageError(f"the table of {sample!r} must be a data frame, not {type(table).__name__}")
-    for other in table.get("sample_id", pd.Series(dtype=object)).unique():
-        if str(other) != str(sample):
-            raise UsageError(
-                f"the data frame of {sample!r} has rows of sample_id {other!r}: give the data frame of each sample by "
-                "its name, or a data frame of several samples without a name"
-            )
-    return table.assign(sample_id=str(sample))
 
 
 def read_counts(

@@ -4,7 +4,7 @@ Each file is first read alone (`pyclone_pgsm.inputs.read_counts.rows`), then all
 (`pyclone_pgsm.inputs.read_counts.joining`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +16,14 @@ from pyclone_pgsm.inputs.observations import LeftOut, Observations, count_left_o
 from pyclone_pgsm.inputs.problems import FileProblems, count, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
 from pyclone_pgsm.inputs.read_counts.rows import STYLE, rows_of
+from pyclone_pgsm.inputs.read_counts.sources import Source, Tables, sources_of
 from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
-from pyclone_pgsm.ranges import check_kind, refuse
 
 
 def read_tables(
-    paths: Sequence[str | Path] | str | Path,
+    tables: Tables,
     *,
     tumour_content: ContentOption = None,
     error_rate: float | None = None,
@@ -43,8 +43,8 @@ def read_tables(
 
     Parameters
     ----------
-    paths : sequence of str or Path, or one
-        The files.
+    tables : str, Path or DataFrame, sequence of these, or mapping of sample to DataFrame
+        The files, or data frames with the columns of such files.
     tumour_content : float, Uncertain, or mapping of sample to one of these, optional
         Share of cancer cells, in (0, 1]. Of a distribution only the mean is used here (the model does the rest, see
         `pyclone_pgsm.inputs.tumour_content`). Overrides a column ``tumour_content``, whose values are then ignored.
@@ -73,20 +73,11 @@ def read_tables(
     UsageError
         If no file is given, an option is out of range, or ``tumour_content`` names an unknown sample.
     """
-    expected = "the path of a table, or several"
-    if isinstance(paths, pd.DataFrame | bytes):
-        refuse("paths", type(paths).__name__, f"{expected}; `analyze` takes data frames")
-    check_kind("paths", paths, str | Path | Iterable, expected)
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    for path in given:
-        check_kind("paths", path, str | Path, expected)
-    return read_sources(
-        [(str(path), Path(path)) for path in given], tumour_content, error_rate, genotype_prior
-    )
+    return read_sources(sources_of(tables), tumour_content, error_rate, genotype_prior)
 
 
 def read_sources(
-    sources: Sequence[tuple[str, Path | pd.DataFrame]],
+    sources: Sequence[Source],
     tumour_content: ContentOption,
     error_rate: float | None,
     genotype_prior: str,
