@@ -90,11 +90,11 @@ def export(answer: Answer, chosen: Format, out: Path, options: ExportOptions) ->
     ]
     check_effects(given, {**options._asdict(), "format": chosen.name}, EFFECTS)
     check_kind("patient", options.patient, str, "a name")
+    options = options._replace(patient=storable(options.patient))
     try:
         Name("name of a patient")(options.patient)
     except ValueError as fault:
         raise UsageError(f"`patient` {options.patient!r}: {fault}") from None
-    options = options._replace(patient=storable(options.patient))
     if chosen.needs_clusters and not len(answer.placed):
         raise UsageError(f"`format` {chosen.name}: there is no cluster: all mutations are outliers")
     with replacing_together():

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors.common import (
-    LARGEST,
     check_concentration,
     check_gamma,
     cumulative_logs,
@@ -62,10 +61,9 @@ class FiniteDirichlet(Prior):
         object.__setattr__(self, "max_components", int(k0))  # for JSON
         check_concentration(self.concentration)
         check_gamma(self.shape, self.rate)
-        if self.concentration * k0 > LARGEST:
+        if not math.isfinite(self.concentration * k0):
             raise UsageError(
-                f"`concentration` {self.concentration}: must be at most {LARGEST / k0:g} with {k0} components: beyond "
-                "it products overflow"
+                f"`concentration` {self.concentration}: its product with {k0} components overflows"
             )
 
     def max_blocks(self, num_observations: int) -> int:

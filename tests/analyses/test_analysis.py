@@ -52,7 +52,7 @@ def test_options_that_cannot_be():
         ({"grid_size": 10}, "`grid_size` 10: must be 'auto' or between 11 and 10001"),
         (
             {"tumour_content": {"a": Uncertain(0.5, -1.0)}},
-            "`tumour_content` 0.5±-1: the standard deviation must",
+            "`tumour_content` a=0.5±-1: the standard deviation must",
         ),
     ):
         with pytest.raises(UsageError) as caught:

@@ -649,7 +649,7 @@ GAMMA = (
         ({"concentration_prior": np.array([1.0, 0.0])}, f"`concentration_prior` array([1., 0.]): {GAMMA}"),
         (
             {"name": "finite", "max_clusters": 10**9, "concentration": 1e300},
-            "`concentration` 1e+300: must be at most 1e+291 with 1000000000 components: beyond it products overflow",
+            "`concentration` 1e+300: its product with 1000000000 components overflows",
         ),
         (
             {"discount": 0.1},
