@@ -46,10 +46,11 @@ def _read(path: Path) -> tuple[list[str], list[str], list[list[str]]]:
     raise_any(problems)
     rows = []
     for number, line in enumerate(lines[start + 1 :], start=start + 2):
-        row = line.split("\t")
-        if line.strip() and len(row) != len(header):
-            raise problems.give_up(f"has {len(row)} columns, and the header {len(header)}", number)
-        rows += [row] if line.strip() else []
+        if line.strip():
+            row = line.split("\t")
+            if len(row) != len(header):
+                raise problems.give_up(f"has {len(row)} columns, and the header {len(header)}", number)
+            rows.append(row)
     return lines[:start], header, rows
 
 

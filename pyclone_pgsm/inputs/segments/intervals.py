@@ -20,8 +20,9 @@ from pyclone_pgsm.inputs.values import LARGEST_POSITION
 NONE = -1
 """No segment, or no contradicting segment."""
 
-SPAN = 2 * (LARGEST_POSITION + 1)
-"""Larger than any position: added to the positions of one sample and chromosome as often as others precede it."""
+SPAN = LARGEST_POSITION + 2
+"""Larger than any position, also that of a segment whose file counts from 0: added to the positions of one sample and
+chromosome as often as others precede it."""
 
 
 def holders(
