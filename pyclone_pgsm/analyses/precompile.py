@@ -45,7 +45,7 @@ def compile_particle_gibbs(likelihood: Any, scheme: str) -> None:
     from pyclone_pgsm.partition import Partition, PartitionPrior
     from pyclone_pgsm.priors import DirichletProcess
     from pyclone_pgsm.samplers.particle_blocks import make_block_pool
-    from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
+    from pyclone_pgsm.samplers.particles import SMCSettings
     from pyclone_pgsm.samplers.resampling import SCHEMES
     from pyclone_pgsm.samplers.split_merge import split_merge
 
@@ -62,7 +62,7 @@ def compile_particle_gibbs(likelihood: Any, scheme: str) -> None:
     pool = make_block_pool(2, likelihood.stat_size())
     move = compiled_for(split_merge, kind)
     settings = SMCSettings(2, 0.5, True, SCHEMES.index(scheme))
-    move(likelihood, tables, partition, np.array([0, 1]), settings, has_one_merged(scheme), pool, rng)
+    move(likelihood, tables, partition, np.array([0, 1]), settings, pool, rng)
 
 
 def compile_summary(is_tumour: bool) -> None:

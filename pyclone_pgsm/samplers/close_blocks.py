@@ -14,7 +14,7 @@ import numpy as np
 from pyclone_pgsm.jit.compiling import ALLOCATING, inner
 from pyclone_pgsm.partition import fill_log_predictives
 from pyclone_pgsm.samplers.gibbs import LARGEST_EXPONENT
-from pyclone_pgsm.samplers.split_merge import closure_of
+from pyclone_pgsm.samplers.split_merge import members_of
 
 
 @inner(nogil=True)
@@ -41,7 +41,7 @@ def log_predictives_of(likelihood, partition, slots, i):
 def close_anchors(likelihood, partition, rng):
     """Draw an ordered pair of anchors from h(s | c); both are the same if there is no second one."""
     slot = partition.active[int(rng.random() * partition.counter[0])]
-    members = closure_of(partition.labels, slot, slot, partition.sizes[slot])
+    members = members_of(partition.labels, (slot,), partition.sizes[slot])
     place = int(rng.random() * len(members))
     first = members[place]
     if rng.random() < 0.5:
@@ -65,7 +65,7 @@ def close_anchors(likelihood, partition, rng):
     while chosen < len(others) - 1 and remainder >= log_p[chosen]:
         remainder -= log_p[chosen]
         chosen += 1
-    members = closure_of(partition.labels, others[chosen], others[chosen], partition.sizes[others[chosen]])
+    members = members_of(partition.labels, (others[chosen],), partition.sizes[others[chosen]])
     return first, members[int(rng.random() * len(members))]
 
 

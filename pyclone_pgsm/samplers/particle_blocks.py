@@ -121,23 +121,14 @@ def compute_log_joins(likelihood, pool, count, i):
 
 
 @inner(**LEAF)
-def predict(likelihood, pool, block, i):
-    """Return log L(y_i | b) of one block."""
-    pool.slots[0] = block
-    pool.cutoffs[0] = -np.inf
-    fill_log_predictives(likelihood, pool.stats, pool.slots[:1], i, pool.cutoffs, pool.results)
-    return pool.results[0]
-
-
-@inner(**LEAF)
-def extend(likelihood, pool, blocks, ancestry, first, num, i):
-    """Put observation i into the block that each of the particles ``first .. num - 1`` has chosen.
+def extend(likelihood, pool, blocks, origin, num, i):
+    """Put observation i into the block that each of the `num` particles has chosen.
 
     A block of one particle only is changed in place. Otherwise it is copied once, for all particles that add to it.
     """
     pool.extended[:] = -1
-    for p in range(first, num):
-        choice = ancestry[p] % blocks.shape[1]
+    for p in range(num):
+        choice = origin[p] % blocks.shape[1]
         block = blocks[p, choice]
         extended = pool.extended[block]
         if extended >= 0:

@@ -1,9 +1,8 @@
 """Unique particles of conditional SMC with their multiplicities: weights, the resampling step, the final draw.
 
-All merged particles are identical, and copies made by resampling stay identical until they draw differently, so that
-identical particles are stored once. Their blocks are in a pool (:mod:`~pyclone_pgsm.samplers.particle_blocks`).
-
-If `one_merged` is True, one copy represents all merged particles (:func:`has_one_merged`).
+Identical particles are stored once. A *merged* particle has everything in one block; all merged particles are
+identical. The others are *split*. In the schemes "optimal" and "both-kinds" one copy represents all merged particles,
+with all their weight. Blocks are in a pool (:mod:`~pyclone_pgsm.samplers.particle_blocks`).
 """
 
 import math
@@ -17,7 +16,6 @@ from pyclone_pgsm.samplers.particle_blocks import release_block
 from pyclone_pgsm.samplers.resampling import (
     BOTH_KINDS,
     OPTIMAL,
-    SCHEMES,
     relative_ess,
     resample,
     resample_optimal,
@@ -26,7 +24,6 @@ from pyclone_pgsm.samplers.resampling import (
 
 # A kind of particles, merged or split, counts as dead if its weight is below this share of the other kind's.
 DEAD = 1e-20
-MERGED = 0  # the merged particle is always number 0; split particles follow
 
 
 class SMCSettings(NamedTuple):
@@ -52,7 +49,7 @@ class SMCSettings(NamedTuple):
 
 
 class Particles(NamedTuple):
-    """Unique particles: number 0 is merged, 1 .. num - 1 are split, in the order of their paths.
+    """Unique particles, at most R, in the order of their paths.
 
     Attributes
     ----------
@@ -60,17 +57,26 @@ class Particles(NamedTuple):
         Multiplicities, not counting the conditioned path.
     log_w : (R,) float64
         Log weight of one copy.
-    blocks : (R, 2) int64
-        Positions of the anchors' blocks in the pool; twice the same for the merged particle.
+    log_gamma : (R,) float64
+        Annealed targets: log gamma_t up to t = s, and log gamma_s from there on, both relative to gamma_1. Plain
+        targets: 0.
+    num_blocks : (R,) int64
+    blocks : (R, s) int64
+        Positions of the anchors' blocks in the pool, in the order in which they were opened.
+    origin : (R,) int32
+        s times the parent's number plus the number of the block that the last observation joined.
     num : int
-        Number of particles, the merged one included even if it has no copies.
+        Number of particles.
     reference : int
         The particle that the conditioned path belongs to.
     """
 
     free_copies: np.ndarray
     log_w: np.ndarray
+    log_gamma: np.ndarray
+    num_blocks: np.ndarray
     blocks: np.ndarray
+    origin: np.ndarray
     num: int
     reference: int
 
@@ -90,27 +96,32 @@ class Weights(NamedTuple):
     w: np.ndarray
 
 
-def has_one_merged(scheme: str) -> bool | None:
-    """Whether one copy represents all merged particles in this resampling scheme.
-
-    True for the schemes "optimal" and "both-kinds", which keep the merged particle as one copy with all its weight;
-    None for the others. It is None rather than False so that numba leaves out that code and compiles faster.
-    """
-    return True if SCHEMES.index(scheme) in (OPTIMAL, BOTH_KINDS) else None
-
-
 @inner(nogil=True)
-def make_particles(size):
+def make_particles(size, num_anchors):
     return Particles(
-        np.zeros(size, np.int64), np.zeros(size), np.zeros((size, 2), np.int64), np.int64(0), np.int64(0)
+        np.zeros(size, np.int64),
+        np.zeros(size),
+        np.zeros(size),
+        np.zeros(size, np.int64),
+        np.zeros((size, num_anchors), np.int64),
+        np.zeros(size, np.int32),
+        np.int64(0),
+        np.int64(0),
     )
 
 
 @inner(**LEAF)
 def with_number(particles, num, reference):
+    free_copies, log_w, log_gamma, num_blocks, blocks, origin, _, _ = particles
     return Particles(
-        particles.free_copies, particles.log_w, particles.blocks, np.int64(num), np.int64(reference)
+        free_copies, log_w, log_gamma, num_blocks, blocks, origin, np.int64(num), np.int64(reference)
     )
+
+
+@inner(**LEAF)
+def first_split(particles):
+    """Return the number of the first split particle: 1 if there is a merged one, which is number 0."""
+    return 1 if particles.num_blocks[0] == 1 else 0
 
 
 @inner(**LEAF)
@@ -145,70 +156,78 @@ def draw_particle(rng, particles, weights):
 
 
 @inner(**LEAF)
-def compact(particles, ancestry, pool):
-    """Drop the split particles that have no copies left, except the conditioned one."""
-    free_copies, log_w, blocks, num, reference = particles
-    alive = np.int64(1)
-    new_reference = MERGED
-    for p in range(1, num):
-        if free_copies[p] == 0 and p != reference:
-            release_block(pool, blocks[p, 0])
-            release_block(pool, blocks[p, 1])
+def compact(particles, pool):
+    """Drop the particles that have no copies left, except the conditioned one."""
+    alive = np.int64(0)
+    new_reference = np.int64(0)
+    for p in range(particles.num):
+        if particles.free_copies[p] == 0 and p != particles.reference:
+            for b in range(particles.num_blocks[p]):
+                release_block(pool, particles.blocks[p, b])
             continue
-        if p == reference:
+        if p == particles.reference:
             new_reference = alive
-        free_copies[alive] = free_copies[p]
-        log_w[alive] = log_w[p]
-        copy_row(blocks, p, blocks, alive)
-        ancestry[alive] = ancestry[p]
+        particles.free_copies[alive] = particles.free_copies[p]
+        particles.log_w[alive] = particles.log_w[p]
+        particles.log_gamma[alive] = particles.log_gamma[p]
+        particles.num_blocks[alive] = particles.num_blocks[p]
+        particles.origin[alive] = particles.origin[p]
+        copy_row(particles.blocks, p, particles.blocks, alive)
         alive += 1
     return with_number(particles, alive, new_reference)
 
 
 @inner(**LEAF)
-def resample_if_uneven(rng, settings, one_merged, particles, ancestry, weights, pool):
-    """Resample if the effective sample size is too low, or a kind of particles is dead."""
-    if one_merged is not None and one_merged:
+def resample_if_uneven(rng, settings, particles, is_last, weights, pool):
+    """Resample the children if the effective sample size is too low, or a kind of particles is dead.
+
+    After the last observation only the optimal scheme resamples, if there are more than N children.
+    """
+    if settings.scheme == OPTIMAL and particles.num > settings.num_particles:
+        keep_num_particles(rng, settings, particles, weights)
+        particles = compact(particles, pool)
+    if is_last:
+        return particles
+    if settings.scheme in (OPTIMAL, BOTH_KINDS):
         changed = resample_split(rng, settings, particles, weights)
     else:
         changed = resample_all(rng, settings, particles, weights)
-    return compact(particles, ancestry, pool) if changed else particles
+    return compact(particles, pool) if changed else particles
 
 
 @inner(**LEAF)
 def resample_all(rng, settings, particles, weights):
     """Resample merged and split particles together if necessary; return whether it was."""
-    free_copies, log_w, _, num, reference = particles
     all_copies, w = weights
+    num = particles.num
     weigh(particles, 0, weights)
     if relative_ess(w, all_copies, 0, num) >= settings.threshold and not (
-        settings.threshold > 0.0 and one_kind_is_dead(w, all_copies, num)
+        settings.threshold > 0.0 and one_kind_is_dead(particles, weights)
     ):
         return False
     for p in range(num):
         w[p] *= all_copies[p]
-    resample(rng, settings.scheme, w, num, settings.num_particles, reference, free_copies)
-    for p in range(num):
-        log_w[p] = 0.0
+        particles.log_w[p] = 0.0
+    resample(rng, settings.scheme, w, num, settings.num_particles, particles.reference, particles.free_copies)
     return True
 
 
 @inner(**LEAF)
-def one_kind_is_dead(w, all_copies, num):
+def one_kind_is_dead(particles, weights):
     """Whether all copies of the merged particle, or all split particles, have lost their weight for good.
 
     If half of the copies have weight zero, the relative effective sample size is still 1/2, so the usual criterion may
     keep them to the end. Any criterion that is a function of the weighted particles keeps the kernel exact (Lee 2011),
     provided that it does not depend on which of them is the conditioned path.
     """
-    merged = all_copies[MERGED] * w[MERGED]
+    all_copies, w = weights
+    first = first_split(particles)
+    merged = all_copies[0] * w[0] if first == 1 else 0.0
     split = 0.0
-    num_split = 0
-    for p in range(1, num):
+    for p in range(first, particles.num):
         split += all_copies[p] * w[p]
-        num_split += all_copies[p]
-    merged_is_dead = all_copies[MERGED] > 0 and merged < DEAD * split
-    return merged_is_dead or (num_split > 0 and split < DEAD * merged)
+    merged_is_dead = first == 1 and merged < DEAD * split
+    return merged_is_dead or (particles.num > first and split < DEAD * merged)
 
 
 @inner(**LEAF)
@@ -218,23 +237,30 @@ def resample_split(rng, settings, particles, weights):
     Either a kind is dead (:func:`russian_roulette`), or, in the scheme "both-kinds", the split particles are resampled
     if necessary: systematically, to equal weights, with the conditioned particle among them if it is split.
     """
-    free_copies, log_w, _, num, reference = particles
+    free_copies, log_w, num, reference = (
+        particles.free_copies,
+        particles.log_w,
+        particles.num,
+        particles.reference,
+    )
     all_copies, w = weights
-    log_split = weigh(particles, 1, weights)
+    first = first_split(particles)
+    if first == num:
+        return False
+    log_split = weigh(particles, first, weights)
     weight = 0.0
-    for p in range(1, num):
+    for p in range(first, num):
         weight += all_copies[p] * w[p]
     log_split += math.log(weight)
-    has_merged = free_copies[MERGED] > 0 or reference == MERGED
-    if settings.threshold > 0.0 and has_merged and russian_roulette(rng, particles, log_split):
+    if settings.threshold > 0.0 and first == 1 and russian_roulette(rng, particles, log_split):
         return True
-    if settings.scheme != BOTH_KINDS or relative_ess(w, all_copies, 1, num) >= settings.threshold:
+    if settings.scheme != BOTH_KINDS or relative_ess(w, all_copies, first, num) >= settings.threshold:
         return False
     total = settings.num_particles - 1
-    for p in range(1, num):
+    for p in range(first, num):
         w[p] *= all_copies[p]
         log_w[p] = log_split - math.log(total)
-    resample_stratified(rng, w, 1, num, total, reference, True, free_copies)
+    resample_stratified(rng, w, first, num, total, reference, True, free_copies)
     return True
 
 
@@ -246,31 +272,35 @@ def russian_roulette(rng, particles, log_split):
     divided by q. The kind of the conditioned path always survives. `log_split` is the log weight of all split particles
     together. Returns whether a kind is dead, in which case ``free_copies`` and ``log_w`` have changed.
     """
-    free_copies, log_w, _, num, reference = particles
-    log_odds = log_split - log_w[MERGED]
+    log_w = particles.log_w
+    log_odds = log_split - log_w[0]
     log_q = math.log(DEAD)
     if log_odds < log_q:
-        first, last, log_q = 1, num, log_odds - log_q
+        first, last, log_q = 1, particles.num, log_odds - log_q
     elif log_odds > -log_q:
-        first, last, log_q = MERGED, MERGED + 1, -log_odds - log_q
+        first, last, log_q = 0, 1, -log_odds - log_q
     else:
         return False
-    stays = first <= reference < last or rng.random() < math.exp(log_q)
+    stays = first <= particles.reference < last or rng.random() < math.exp(log_q)
     for p in range(first, last):
         if stays:
             log_w[p] -= log_q
         else:
-            free_copies[p] = 0
+            particles.free_copies[p] = 0
     return True
 
 
 @inner(**LEAF)
-def keep_num_particles(rng, settings, particles, ancestry, weights, pool):
-    """Resample the children by the optimal scheme if that is the scheme and there are more than N."""
-    free_copies, log_w, _, num, reference = particles
-    total = num - 1 + free_copies[MERGED] + (reference == MERGED)
-    if settings.scheme != OPTIMAL or total <= settings.num_particles:
-        return particles
+def keep_num_particles(rng, settings, particles, weights):
+    """Resample more than N children by the optimal scheme."""
     all_copies, w = weights
-    resample_optimal(rng, log_w, w, num, settings.num_particles, reference, free_copies, all_copies)
-    return compact(particles, ancestry, pool)
+    resample_optimal(
+        rng,
+        particles.log_w,
+        w,
+        particles.num,
+        settings.num_particles,
+        particles.reference,
+        particles.free_copies,
+        all_copies,
+    )

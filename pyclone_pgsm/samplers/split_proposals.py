@@ -26,7 +26,7 @@ from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.partition import close_slot, copy_row, open_slot
 from pyclone_pgsm.samplers.close_blocks import log_anchor_odds, other_blocks
 from pyclone_pgsm.samplers.conditional_smc import sample_permutation
-from pyclone_pgsm.samplers.split_merge import closure_of_pair, merge_blocks, path_of
+from pyclone_pgsm.samplers.split_merge import closure_of, merge_blocks, path_of
 
 SLOTS = 3  # number of free slots that a move needs
 
@@ -62,7 +62,7 @@ def start_split(partition, sigma):
 
     The sides are those of the current labels. If the anchors are in one block, only the second anchor is on side 1.
     """
-    sides = path_of(partition.labels, sigma).sides
+    sides = path_of(partition.labels, sigma, 2).choices
     sides[1:2] = 1
     first = partition.counter[0]
     slots = partition.active[first : first + 2].copy()
@@ -172,7 +172,7 @@ def begin(likelihood, prior, partition, anchors, are_close, rng):
     `are_close` says whether the anchors were drawn by :func:`~pyclone_pgsm.samplers.close_blocks.close_anchors`, rather
     than independently of the partition.
     """
-    closure, slots, num_blocks = closure_of_pair(partition, anchors)
+    closure, slots, num_blocks = closure_of(partition, anchors)
     others = other_blocks(partition, slots[0], slots[1])
     log_u = math.log1p(-rng.random())  # log of a number in (0, 1]
     merged, least = slots[0], -np.inf

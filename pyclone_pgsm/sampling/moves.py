@@ -14,9 +14,8 @@ from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.anchors import AnchorProposal
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
-from pyclone_pgsm.samplers.many_anchors import split_merge_many
 from pyclone_pgsm.samplers.particle_blocks import make_block_pool
-from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
+from pyclone_pgsm.samplers.particles import SMCSettings
 from pyclone_pgsm.samplers.resampling import SCHEMES
 from pyclone_pgsm.samplers.restricted_gibbs import restricted_gibbs
 from pyclone_pgsm.samplers.sams import close_sams, sams
@@ -79,11 +78,8 @@ def particle_gibbs(model: Model, settings: Settings, likelihood: Any, proposal: 
         settings.targets == "annealed",
         SCHEMES.index(settings.scheme),
     )
-    if settings.anchors > 2:
-        return _with_anchors(split_merge_many, (smc,), settings, likelihood, proposal)
-    pool = make_block_pool(settings.particles, likelihood.stat_size())
-    parameters = smc, has_one_merged(settings.scheme), pool
-    return _with_anchors(split_merge, parameters, settings, likelihood, proposal)
+    pool = make_block_pool(settings.particles, likelihood.stat_size(), settings.anchors)
+    return _with_anchors(split_merge, (smc, pool), settings, likelihood, proposal)
 
 
 def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.jit.compiling import ALLOCATING, LEAF, inner
 from pyclone_pgsm.likelihoods.pyclone.prevalences import draw_point
 from pyclone_pgsm.partition import copy_row
-from pyclone_pgsm.samplers.split_merge import closure_of_pair
+from pyclone_pgsm.samplers.split_merge import closure_of
 
 STEPS = 200  # Metropolis steps of a move
 LEAST_MEMBERS = 500  # smaller pairs are left alone: Gibbs sweeps do as well there in the same time
@@ -84,7 +84,7 @@ def draw_pair(partition, rng):
     """Draw two anchors uniformly; the pair has no members if they are in one block, or too few or too many to move."""
     T = len(partition.labels)
     anchors = np.array([int(rng.random() * T), int(rng.random() * T)])
-    closure, slots, num_blocks = closure_of_pair(partition, anchors)
+    closure, slots, num_blocks = closure_of(partition, anchors)
     n = len(closure) - 2
     if num_blocks == 1 or not LEAST_MEMBERS <= n <= MOST_MEMBERS:
         n = 0

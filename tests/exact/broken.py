@@ -18,7 +18,7 @@ from typing import Any
 from one_step import compile_inner, make_steps
 
 from pyclone_pgsm.partition import build_partition
-from pyclone_pgsm.samplers import conditional_smc, gibbs, many_anchors, particles, resampling
+from pyclone_pgsm.samplers import conditional_smc, gibbs, particles, resampling
 from pyclone_pgsm.samplers import split_merge as split_merge_module
 
 SOUND_BUT_SOON_DEAD = -1000
@@ -40,35 +40,58 @@ class Fault:
 
 SPLIT_MERGE_FAULTS = {
     "annealing of n = |s| left out": Fault(
-        "if settings.annealed and len(path.sigma) == 2:",
-        "if settings.annealed and len(path.sigma) == 2 and not BROKEN:",
+        "if settings.annealed and n == s:", "if settings.annealed and n == s and not BROKEN:"
+    ),
+    "annealed too slowly": Fault("1.0 / max(n - num_anchors, 1)", "1.0 / max(n - num_anchors + BROKEN, 1)"),
+    "annealed children of an anchor weighed by the target": Fault(
+        "            log_step = 0.0\n", "            log_step *= 1.0 if BROKEN else 0.0\n"
+    ),
+    "annealing lost at resampling": Fault(
+        "particles.log_gamma[alive] = particles.log_gamma[p]",
+        "particles.log_gamma[alive] = 0.0 if BROKEN else particles.log_gamma[p]",
+    ),
+    "tau1 of a further block left out": Fault(
+        "pool.log_join[opened] + targets.log_open[k]",
+        "pool.log_join[opened] + (0.0 if BROKEN else targets.log_open[k])",
+    ),
+    "tau2 left out of the merged particle's weight": Fault(
+        "log_step = pool.log_join[particles.blocks[p, choice]]",
+        "log_step = pool.log_join[particles.blocks[p, choice]]\n"
+        "            if BROKEN and k == 1:\n"
+        "                size = pool.sizes[particles.blocks[p, choice]]\n"
+        "                log_step -= targets.log_tau2[size + 1] - targets.log_tau2[size]",
+    ),
+    "block of the conditioned path mistaken for another": Fault(
+        "kept = likely if p == particles.reference else NONE",
+        "kept = ((particles.num_blocks[p] - 1 - likely if BROKEN and opened == NONE else likely)\n"
+        "                if p == particles.reference else NONE)",
+    ),
+    "conditioned path lost": Fault(
+        "            if choice == kept:\n                new_reference = new_num",
+        "            if choice == kept:\n                new_reference = 0 if BROKEN else new_num",
     ),
     "all copies of a particle go the same way": Fault(
-        "joining = draw_binomial(rng, free_copies[p], p_likely)",
-        "joining = draw_binomial(rng, 1 if BROKEN else free_copies[p], p_likely) * (free_copies[p] if BROKEN else 1)",
+        "resample_multinomial(rng, p, num, free_copies, copies)",
+        "resample_multinomial(rng, p, num, min(free_copies, 1) if BROKEN else free_copies, copies)\n"
+        "    for choice in range(num):\n"
+        "        copies[choice] *= free_copies if BROKEN else 1",
     ),
     "chosen particle drawn without multiplicities": Fault(
         "total += all_copies[p] * w[p]", "total += (1 if BROKEN else all_copies[p]) * w[p]"
     ),
     "conditioned path has no children but itself": Fault(
-        "w[p] *= all_copies[p]\n    resample(",
-        "w[p] *= free_copies[p] if BROKEN else all_copies[p]\n    resample(",
+        "        w[p] *= all_copies[p]\n        particles.log_w[p] = 0.0",
+        "        w[p] *= particles.free_copies[p] if BROKEN else all_copies[p]\n        particles.log_w[p] = 0.0",
     ),
     "conditioned path lost at resampling": Fault(
         "with_number(particles, alive, new_reference)",
-        "with_number(particles, alive, MERGED if BROKEN and alive > 2 else new_reference)",
+        "with_number(particles, alive, 0 if BROKEN and alive > 1 else new_reference)",
     ),
-    "weights kept after resampling": Fault("log_w[p] = 0.0\n", "log_w[p] *= 1.0 if BROKEN else 0.0\n"),
-    "tau2 left out of the merged particle's weight": Fault(
-        "targets.anneal_merged + log_size_ratio(targets.log_tau2, t)",
-        "targets.anneal_merged + (0.0 if BROKEN else log_size_ratio(targets.log_tau2, t))",
-    ),
-    "split annealed too slowly": Fault(
-        "anneal_split = log_split / steps",
-        "anneal_split = log_split / max(len(sigma) - 2 + BROKEN, 1)",
+    "weights kept after resampling": Fault(
+        "particles.log_w[p] = 0.0\n", "particles.log_w[p] *= 1.0 if BROKEN else 0.0\n"
     ),
     "path traced through the wrong parent": Fault(
-        "ancestry[new_num] = 2 * p + choice", "ancestry[new_num] = 2 * (1 if BROKEN else p) + choice"
+        "particles.blocks.shape[1] * p + choice", "particles.blocks.shape[1] * (0 if BROKEN else p) + choice"
     ),
     "points do not know of the conditioned path": Fault(
         "offset = point - own", "offset = offset if BROKEN else point - own"
@@ -86,12 +109,15 @@ SPLIT_MERGE_FAULTS = {
         "log_w[p] += math.log(bound / w[p])", "log_w[p] += 0.0 if BROKEN else math.log(bound / w[p])"
     ),
     "children weighed like their parent": Fault(
-        "log_step = log_likely if choice == likely else log_other",
-        "log_step = log_sum if BROKEN else log_likely if choice == likely else log_other",
+        "if scheme == OPTIMAL or (scheme == BOTH_KINDS and opened != NONE):\n",
+        "if scheme == OPTIMAL or (scheme == BOTH_KINDS and opened != NONE):\n"
+        "        if BROKEN:\n"
+        "            for choice in range(1, num):\n"
+        "                log_step[choice] = log_step[0]\n",
     ),
     "split particles all start with the whole weight": Fault(
-        "log_w[1] -= math.log(free_copies[1] + reference)",
-        "log_w[1] -= 0.0 if BROKEN else math.log(free_copies[1] + reference)",
+        "log_step[1] -= math.log(copies[1] + (kept == 1))",
+        "log_step[1] -= 0.0 if BROKEN else math.log(copies[1] + (kept == 1))",
     ),
     "resampled split particles all have the whole weight": Fault(
         "log_w[p] = log_split - math.log(total)",
@@ -99,32 +125,6 @@ SPLIT_MERGE_FAULTS = {
     ),
     "kind that was not let go keeps its weight": Fault(
         "log_w[p] -= log_q", "log_w[p] -= 0.0 if BROKEN else log_q"
-    ),
-}
-
-MANY_FAULTS = {
-    "annealing of n = |s| left out": Fault(
-        "if settings.annealed and n == s:", "if settings.annealed and n == s and not BROKEN:"
-    ),
-    "annealed too slowly": Fault("else 1.0 / (n - s)", "else 1.0 / (n - s + BROKEN)"),
-    "tau1 of a further block left out": Fault(
-        "log_join[fresh] + log_open[k]", "log_join[fresh] + (0.0 if BROKEN else log_open[k])"
-    ),
-    "annealed children of an anchor weighed by the target": Fault(
-        "log_step[choice] = 0.0\n", "log_step[choice] *= 1.0 if BROKEN else 0.0\n"
-    ),
-    "conditioned path lost": Fault(
-        "if on_path:\n                new_reference = new_num",
-        "if on_path:\n                new_reference = 0 if BROKEN else new_num",
-    ),
-    "block of the conditioned path mistaken for another": Fault(
-        "choice = number[partition.labels[i]]",
-        "choice = (num_before - 1 - number[partition.labels[i]] if BROKEN and t >= s\n"
-        "                  else number[partition.labels[i]])",
-    ),
-    "annealing lost at resampling": Fault(
-        "particles.log_gamma[alive] = particles.log_gamma[p]",
-        "particles.log_gamma[alive] = 0.0 if BROKEN else particles.log_gamma[p]",
     ),
 }
 
@@ -198,7 +198,7 @@ def no_sweep(likelihood, prior, partition, order, rng):  # type: ignore[no-untyp
 
 @compile_inner
 def no_move(  # type: ignore[no-untyped-def]
-    likelihood, prior, partition, anchors, settings, one_merged, pool, rng
+    likelihood, prior, partition, anchors, settings, pool, rng
 ):
     return partition, 1, 1
 
@@ -217,7 +217,11 @@ def faulty_moves() -> Callable[..., Any]:
         "conditional_smc",
         "run_particles",
         "make_targets",
-        "initialise",
+        "predict_joins",
+        "weigh_choices",
+        "draw_choices",
+        "propose",
+        "give_blocks",
         "resample_if_uneven",
         "resample_all",
         "resample_split",
@@ -225,8 +229,6 @@ def faulty_moves() -> Callable[..., Any]:
         "one_kind_is_dead",
         "compact",
         "keep_num_particles",
-        "extend_merged",
-        "propose",
         "resample",
         "resample_stratified",
         "resample_optimal",
@@ -236,20 +238,4 @@ def faulty_moves() -> Callable[..., Any]:
     move = with_faults(
         split_merge_module, "split_merge", SPLIT_MERGE_FAULTS, (conditional_smc, particles, resampling), inner
     )
-    return make_steps(build, no_sweep, move)
-
-
-@cache
-def faulty_moves_of_many() -> Callable[..., Any]:
-    """The same for the split-merge move with many anchors."""
-    build = compile_inner(build_partition)
-    inner = ("propose", "weigh_choices", "compact", "resample_if_uneven")
-    faulty = with_faults(many_anchors, "split_merge_many", MANY_FAULTS, inner=inner)
-
-    @compile_inner
-    def move(  # type: ignore[no-untyped-def]
-        likelihood, prior, partition, anchors, settings, one_merged, pool, rng, broken
-    ):
-        return faulty(likelihood, prior, partition, anchors, settings, rng, broken)
-
     return make_steps(build, no_sweep, move)

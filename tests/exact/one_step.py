@@ -21,9 +21,8 @@ from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_la
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.samplers.anchors import AnchorProposal, ClusterInformedAnchors, UniformAnchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
-from pyclone_pgsm.samplers.many_anchors import split_merge_many
 from pyclone_pgsm.samplers.particle_blocks import make_block_pool
-from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
+from pyclone_pgsm.samplers.particles import SMCSettings
 from pyclone_pgsm.samplers.resampling import SCHEMES
 from pyclone_pgsm.samplers.split_merge import split_merge
 
@@ -32,7 +31,7 @@ DIFFERENT_ANCHORS = 5_000
 
 @dataclass(frozen=True)
 class Kernel:
-    """One iteration: `sweeps` Gibbs sweeps, then `moves` split-merge moves, by the kernel for two anchors or `many`."""
+    """One iteration: `sweeps` Gibbs sweeps, then `moves` split-merge moves."""
 
     sweeps: int = 0
     moves: int = 0
@@ -42,7 +41,6 @@ class Kernel:
     cluster_informed: bool = False
     scheme: str = "multinomial"
     anchors: int = 2
-    many: bool = False
 
     def __str__(self) -> str:
         names = ["gibbs"] * self.sweeps
@@ -50,7 +48,7 @@ class Kernel:
             target = "annealed" if self.annealed else "plain"
             anchors = "cluster" if self.cluster_informed else "uniform"
             scheme = "" if self.scheme == "multinomial" else f",{self.scheme}"
-            number = f",s={self.anchors}" if self.many else ""
+            number = f",s={self.anchors}" if self.anchors > 2 else ""
             names += [
                 f"pgsm({target},{anchors},N={self.particles},ess={self.threshold:g}{scheme}{number})"
             ] * self.moves
@@ -84,7 +82,6 @@ def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
         sweeps,
         moves,
         settings,
-        one_merged,
         pool,
         rng,
         more_for_sweep,
@@ -104,7 +101,6 @@ def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
                     partition,
                     anchors[r, m],
                     settings,
-                    one_merged,
                     pool,
                     rng,
                     *more_for_move,
@@ -117,22 +113,11 @@ def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
     return compile_steps(steps)
 
 
-inner_split_merge_many = compile_inner(split_merge_many)
-
-
-@compile_inner
-def move_many(  # type: ignore[no-untyped-def]
-    likelihood, prior, partition, anchors, settings, one_merged, pool, rng
-):
-    """The kernel for many anchors, with the arguments of that for two."""
-    return inner_split_merge_many(likelihood, prior, partition, anchors, settings, rng)
-
-
 @cache
-def sound_steps(likelihood: type, many: bool = False) -> Callable[..., Any]:
+def sound_steps(likelihood: type) -> Callable[..., Any]:
     """With the very functions that the chains run."""
     build, sweep = (compiled_for(kernel, likelihood) for kernel in (build_partition, gibbs_sweep))
-    return make_steps(build, sweep, move_many if many else compiled_for(split_merge, likelihood))
+    return make_steps(build, sweep, compiled_for(split_merge, likelihood))
 
 
 def tables(concentration: float, num_observations: int, prior: Prior | None = None) -> PartitionPrior:
@@ -182,10 +167,7 @@ def p_value(
     """
     rng = np.random.default_rng(seed)
     T = posterior.partitions.shape[1]
-    one_merged = has_one_merged(kernel.scheme)
-    if steps is not None or kernel.many:
-        one_merged = bool(one_merged)  # compiled for all schemes at once; many anchors make no use of it
-    steps = steps or sound_steps(type(likelihood), kernel.many)
+    steps = steps or sound_steps(type(likelihood))
     codes = steps(
         likelihood,
         tables(concentration, T, prior),
@@ -200,8 +182,7 @@ def p_value(
         kernel.sweeps,
         kernel.moves,
         SMCSettings(kernel.particles, kernel.threshold, kernel.annealed, SCHEMES.index(kernel.scheme)),
-        one_merged,
-        make_block_pool(kernel.particles, likelihood.stat_size()),
+        make_block_pool(kernel.particles, likelihood.stat_size(), kernel.anchors),
         rng,
         more_for_sweep,
         more_for_move,

@@ -20,7 +20,7 @@ from pyclone_pgsm.partition import PartitionPrior, build_partition
 from pyclone_pgsm.priors import REGISTRY, CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor, Prior
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.particle_blocks import make_block_pool
-from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
+from pyclone_pgsm.samplers.particles import SMCSettings
 from pyclone_pgsm.samplers.resampling import SCHEMES
 from pyclone_pgsm.samplers.split_merge import split_merge
 
@@ -149,7 +149,7 @@ def test_one_component_is_one_block(scheme: str) -> None:
                 anchors = rng.choice(6, 2, replace=False)
                 partition, before, after = move(
                     case.likelihood, tables, partition, anchors,
-                    SMCSettings(5, threshold, annealed, SCHEMES.index(scheme)), has_one_merged(scheme), pool, rng,
+                    SMCSettings(5, threshold, annealed, SCHEMES.index(scheme)), pool, rng,
                 )  # fmt: skip
                 assert (before, after, partition.counter[0]) == (1, 1, 1)
     np.testing.assert_allclose(partition.stats[partition.labels[0]], stat)

@@ -179,7 +179,6 @@ class Kernels:
                     partition,
                     anchors,
                     SMCSettings(5, 0.5, True, 0),
-                    False,
                     self.pool,
                     rng,
                 )

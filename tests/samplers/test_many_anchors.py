@@ -19,23 +19,23 @@ from moves import T, build, check, counts, reads, snapshot, tables
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.partition import Partition, PartitionPrior
-from pyclone_pgsm.samplers.many_anchors import closure_of_anchors, split_merge_many
+from pyclone_pgsm.samplers.conditional_smc import sample_permutation
 from pyclone_pgsm.samplers.particle_blocks import make_block_pool
-from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
+from pyclone_pgsm.samplers.particles import SMCSettings
 from pyclone_pgsm.samplers.resampling import SCHEMES
-from pyclone_pgsm.samplers.split_merge import split_merge
+from pyclone_pgsm.samplers.split_merge import members_of, path_of, split_merge
 
 OF_MANY = [scheme for scheme in SCHEMES if scheme != "both-kinds"]
 
 
 class Mover:
-    """Moves of a case, with as many anchors as asked for; two by their own kernel unless `many`."""
+    """Moves of a case, with as many anchors as asked for."""
 
     def __init__(self, case: Any, scheme: str, annealed: bool = True, particles: int = 10) -> None:
         self.case = case
         self.scheme = scheme
         self.settings = SMCSettings(particles, 0.5, annealed, SCHEMES.index(scheme))
-        self.pool = make_block_pool(particles, case.likelihood.stat_size())
+        self.pool = make_block_pool(particles, case.likelihood.stat_size(), 5)
 
     def __call__(
         self,
@@ -43,12 +43,10 @@ class Mover:
         partition: Partition,
         anchors: np.ndarray,
         rng: np.random.Generator,
-        many: bool = True,
     ) -> tuple[Partition, int, int]:
         likelihood = self.case.likelihood
-        kernel = compiled_for(split_merge_many if many else split_merge, type(likelihood))
-        more = (rng,) if many else (has_one_merged(self.scheme), self.pool, rng)
-        return kernel(likelihood, prior, partition, anchors, self.settings, *more)
+        kernel = compiled_for(split_merge, type(likelihood))
+        return kernel(likelihood, prior, partition, anchors, self.settings, self.pool, rng)
 
 
 @pytest.mark.parametrize("scheme", OF_MANY)
@@ -89,7 +87,7 @@ def test_on_reads() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["optimal", "both-kinds", "systematic"])
-def test_two_anchors_with_their_own_kernel(scheme: str) -> None:
+def test_two_anchors(scheme: str) -> None:
     case = counts()
     rng = np.random.default_rng(3)
     seen = set()
@@ -99,7 +97,7 @@ def test_two_anchors_with_their_own_kernel(scheme: str) -> None:
             partition = build(case, np.zeros(T, np.int32))
             for _ in range(30):
                 anchors = rng.choice(T, 2, replace=False)
-                partition, *numbers = move(tables(concentration), partition, anchors, rng, many=False)
+                partition, *numbers = move(tables(concentration), partition, anchors, rng)
                 check(case, partition)
                 seen.add(tuple(numbers))
     assert seen == {(1, 1), (1, 2), (2, 1), (2, 2)}
@@ -120,7 +118,7 @@ def test_a_largest_number_of_blocks(num_anchors: int, scheme: str) -> None:
         most = 5 if first_labels.max() == 0 else T
         for _ in range(300):
             anchors = rng.choice(T, num_anchors, replace=False)
-            partition, _, _ = move(prior, partition, anchors, rng, many=num_anchors > 2)
+            partition, _, _ = move(prior, partition, anchors, rng)
             assert partition.counter[0] <= most
             most = max(int(partition.counter[0]), 5)
         check(case, partition)
@@ -136,7 +134,7 @@ def test_with_all_blocks_in_use_three_anchors_still_move_and_two_do_not() -> Non
     move = Mover(case, "multinomial", particles=50)
     partition = build(case, labels)
     state = snapshot(partition)
-    partition, *numbers = move(prior, partition, np.array([0, 3]), rng, many=False)
+    partition, *numbers = move(prior, partition, np.array([0, 3]), rng)
     assert numbers == [1, 1]
     assert snapshot(partition) == state
     blocks = set()
@@ -167,10 +165,9 @@ def test_the_order_of_a_closure_is_uniform_with_the_anchors_in_front() -> None:
     labels = np.array([7, 2, 2, 0, 7, 2, 1, 2, 7], np.int32)  # blocks of 0 and 1; of slots 7 and 2
     drawn = []
     for _ in range(7_200):
-        sigma, slots, num_blocks, number = closure_of_anchors(rng, labels, np.array([1, 8, 2]), 9)
-        assert num_blocks == 2
-        assert slots[:2].tolist() == ([2, 7] if sigma[0] != 8 else [7, 2])
-        assert number[slots[:2]].tolist() == [0, 1]
+        sigma = sample_permutation(rng, np.array([1, 8, 2]), members_of(labels, np.array([2, 7, 2]), 7))
+        slots = np.array([2, 7] if sigma[0] != 8 else [7, 2])
+        np.testing.assert_array_equal(slots[path_of(labels, sigma, 3).choices], labels[sigma])
         drawn.append(tuple(sigma.tolist()))
     orders, frequency = np.unique(drawn, axis=0, return_counts=True)
     assert len(orders) == 6 * 24
@@ -180,19 +177,19 @@ def test_the_order_of_a_closure_is_uniform_with_the_anchors_in_front() -> None:
 
 
 def labels_of_chains() -> list[list[int]]:
-    """A chain of 15 moves for each way to resample and 2 (both kernels), 3 and 4 anchors."""
+    """A chain of 15 moves for each way to resample and 2, 3 and 4 anchors."""
     case = counts()
     chains = []
     for scheme in SCHEMES:
-        for num_anchors in (1, 2, 3, 4):  # 1 stands for two anchors and their own kernel
-            if scheme == "both-kinds" and num_anchors > 1:
+        for num_anchors in (2, 3, 4):
+            if scheme == "both-kinds" and num_anchors > 2:
                 continue
             rng = np.random.default_rng(5)
             partition = build(case, np.arange(T, dtype=np.int32) % 3)
             move = Mover(case, scheme, annealed=num_anchors != 3, particles=6)
             for _ in range(15):
-                anchors = rng.choice(T, max(2, num_anchors), replace=False)
-                partition, _, _ = move(tables(1.0, 8), partition, anchors, rng, many=num_anchors > 1)
+                anchors = rng.choice(T, num_anchors, replace=False)
+                partition, _, _ = move(tables(1.0, 8), partition, anchors, rng)
                 chains.append(canonical(partition.labels).tolist())
     return chains
 

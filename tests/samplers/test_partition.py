@@ -79,7 +79,7 @@ def test_moves_keep_the_state_consistent(make: Any, concentration: float, anneal
         before = int(partition.counter[0])
         anchors = rng.choice(T, 2, replace=False)
         partition, num_before, num_after = move(
-            case.likelihood, prior, partition, anchors, SMCSettings(15, 0.5, annealed, 0), None, pool, rng
+            case.likelihood, prior, partition, anchors, SMCSettings(15, 0.5, annealed, 0), pool, rng
         )
         assert partition.counter[0] - before == num_after - num_before
         check(case, partition)

@@ -33,7 +33,7 @@ from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.partition import PartitionPrior, build_partition, log_likelihood, log_prior
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.particle_blocks import BlockPool, make_block_pool
-from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
+from pyclone_pgsm.samplers.particles import SMCSettings
 from pyclone_pgsm.samplers.resampling import SCHEMES
 from pyclone_pgsm.samplers.split_merge import split_merge
 from pyclone_pgsm.simulate.options import SimulationOptions
@@ -211,7 +211,6 @@ class Mover:
             partition,
             anchors,
             SMCSettings(N, threshold, True, SCHEMES.index(scheme)),
-            has_one_merged(scheme),
             self.pools[N],
             rng,
         )

@@ -140,7 +140,7 @@ def run_chain(
         partition, moved = sweep(likelihood, tables, partition, model.order, rng)
         swept = time.thread_time()
         anchors = uniform_anchors(T, 2, rng)
-        partition, _, _ = move(likelihood, tables, partition, anchors, SETTINGS, None, pool, rng)
+        partition, _, _ = move(likelihood, tables, partition, anchors, SETTINGS, pool, rng)
         ended = time.thread_time()
         clusters = int(partition.counter[0])
         if concentration is None:
