@@ -37,7 +37,7 @@ def _four_mutations() -> Any:
     return make_pyclone(index, xi, likelihood, np.zeros(4), np.log(likelihood.mean(axis=1)))
 
 
-def compile_particle_gibbs(likelihood: Any, scheme: str) -> None:
+def compile_particle_gibbs(likelihood: Any) -> None:
     """Call the kernel of a particle Gibbs move on four observations."""
     import numpy as np
 
@@ -46,7 +46,6 @@ def compile_particle_gibbs(likelihood: Any, scheme: str) -> None:
     from pyclone_pgsm.priors import DirichletProcess
     from pyclone_pgsm.samplers.particle_blocks import make_block_pool
     from pyclone_pgsm.samplers.particles import SMCSettings
-    from pyclone_pgsm.samplers.resampling import SCHEMES
     from pyclone_pgsm.samplers.split_merge import split_merge
 
     kind = type(likelihood)
@@ -61,7 +60,7 @@ def compile_particle_gibbs(likelihood: Any, scheme: str) -> None:
     rng = np.random.default_rng(0)
     pool = make_block_pool(2, likelihood.stat_size())
     move = compiled_for(split_merge, kind)
-    settings = SMCSettings(2, 0.5, True, SCHEMES.index(scheme))
+    settings = SMCSettings(2, 0.5, True, 0)
     move(likelihood, tables, partition, np.array([0, 1]), settings, pool, rng)
 
 
@@ -95,17 +94,16 @@ def main() -> None:
     """Compile for the likelihood given on the command line."""
     import numpy as np
 
-    from pyclone_pgsm.analyses.matrix_input import MIXTURE_SCHEME
     from pyclone_pgsm.likelihoods.registry import find_likelihood
     from pyclone_pgsm.tumour.options import TUMOUR
 
     gc.disable()  # garbage collection takes a twentieth of the time of compiling
     name = sys.argv[1]
     if name == TUMOUR:
-        compile_particle_gibbs(_four_mutations(), "multinomial")
+        compile_particle_gibbs(_four_mutations())
     else:
         kind: Any = find_likelihood(name)
-        compile_particle_gibbs(kind.from_data(np.zeros((4, 2))), MIXTURE_SCHEME)
+        compile_particle_gibbs(kind.from_data(np.zeros((4, 2))))
     compile_summary(name == TUMOUR)
 
 

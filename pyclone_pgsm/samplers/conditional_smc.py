@@ -44,7 +44,7 @@ from pyclone_pgsm.samplers.particles import (
 from pyclone_pgsm.samplers.resampling import BOTH_KINDS, OPTIMAL, resample_multinomial
 
 NONE = -1  # no block to open, or no particle drawn
-# The less likely of two choices is left out of their sum if this many nats below: it is less than the rounding error.
+# After the anchors a choice this many nats less likely than another need not be accurate: it is lost in rounding.
 NEGLIGIBLE = 60.0
 
 
@@ -72,11 +72,11 @@ class Targets(NamedTuple):
     ----------
     log_tau2 : (T + 1,) float64
     log_open : (s,) float64
-        log tau1(k' + k + 1) / tau1(k' + k) of opening a block besides k = 0 .. s - 1 others of the particle and k'
-        blocks without an anchor; -inf where the prior rules it out. (0 for k = 0.)
+        log tau1(k' + k + 1) / tau1(k' + k) of opening a block besides k = 1 .. s - 1 others of the particle and k'
+        blocks without an anchor; -inf where the prior rules it out. (Entry 0 is not used.)
     annealed : bool
     rate : float
-        zeta_t - zeta_{t-1} = 1 / (n - s).
+        zeta_t - zeta_{t-1} = 1 / (n - s) for t > s.
     """
 
     log_tau2: np.ndarray
@@ -114,8 +114,8 @@ class Workspace(NamedTuple):
     particles, children : Particles
     choices : Choices
     weights : Weights
-    ancestry : (n, R) int32
-        ``Particles.origin`` at each step, from which the path of the drawn particle is traced.
+    ancestry : (n, N) int32
+        ``Particles.origin`` after resampling at each step, from which the path of the drawn particle is traced.
     """
 
     particles: Particles
@@ -177,7 +177,7 @@ def conditional_smc(likelihood, prior, num_others, path, num_anchors, settings, 
     path : Path
         The new allocations.
     blocks : (s,) int64
-        Positions of its blocks in the pool, unless the path has not changed.
+        Positions of its blocks in the pool. They are not set if nothing had to be drawn (:func:`run_particles`).
     """
     n, s = len(path.sigma), num_anchors
     size = 2 + settings.num_particles * (s if settings.scheme == OPTIMAL else 1)
@@ -186,7 +186,7 @@ def conditional_smc(likelihood, prior, num_others, path, num_anchors, settings, 
         make_particles(size, s),
         Choices(np.empty(s), np.empty(s), np.empty(s), np.empty(s, np.int64)),
         Weights(np.zeros(size, np.int64), np.zeros(size)),
-        np.empty((n, size), np.int32),
+        np.empty((n, settings.num_particles), np.int32),
     )
     targets = make_targets(prior, num_others, n, s, settings.annealed)
     blocks = np.zeros(s, np.int64)
@@ -220,7 +220,7 @@ def run_particles(likelihood, targets, path, settings, workspace, pool, blocks, 
         for p in range(proposed.num):
             ancestry[t, p] = proposed.origin[p]
         particles, children = proposed, particles
-    if settings.annealed and n == s:
+    if targets.annealed and n == s:
         for p in range(particles.num):
             particles.log_w[p] += particles.log_gamma[p]
     chosen = draw_particle(rng, particles, weights)
@@ -309,6 +309,9 @@ def draw_choices(rng, scheme, free_copies, kept, opened, num, choices):
         if scheme == BOTH_KINDS and num == 2:
             copies[1] = free_copies - copies[0]
             log_step[1] -= math.log(copies[1] + (kept == 1))
+        return
+    if num == 1:
+        copies[0] = free_copies
         return
     best = -np.inf
     for choice in range(num):

@@ -6,7 +6,6 @@ References to a block are counted. The pool of blocks is made once and reused by
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.partition import copy_row, fill_log_predictives, log_size_ratio
@@ -42,9 +41,11 @@ class BlockPool(NamedTuple):
     results: np.ndarray
 
 
-@register_jitable
 def make_block_pool(num_particles: int, stat_size: int, num_anchors: int = 2) -> BlockPool:
-    """Make space for the blocks of `num_particles` particles and their children."""
+    """Make space for the blocks of `num_particles` particles.
+
+    Children share the blocks of their parents until they are extended, which is after resampling.
+    """
     size = num_anchors * num_particles + 8
     return BlockPool(
         np.empty((size, stat_size)),

@@ -35,7 +35,8 @@ class SMCSettings(NamedTuple):
         N, from 2 to 10,000.
     threshold : float
         Resample if the relative effective sample size is below this: 0 never, above 1 always. (Unless it is 0, also
-        resample if all copies of one kind, merged or split, have lost their weight.)
+        resample if all copies of one kind, merged or split, have lost their weight.) The optimal scheme only uses
+        whether it is 0.
     annealed : bool
         Whether the intermediate targets are annealed, rather than plain.
     scheme : int
@@ -131,11 +132,10 @@ def weigh(particles, first, weights):
     all_copies, w = weights
     best = -np.inf
     for p in range(first, particles.num):
-        all_copies[p] = free_copies[p] + (1 if p == particles.reference else 0)
-        if all_copies[p] > 0:
-            best = max(best, log_w[p])
+        all_copies[p] = free_copies[p] + (p == particles.reference)
+        best = max(best, log_w[p])
     for p in range(first, particles.num):
-        w[p] = math.exp(log_w[p] - best) if all_copies[p] > 0 else 0.0
+        w[p] = math.exp(log_w[p] - best)
     return best
 
 

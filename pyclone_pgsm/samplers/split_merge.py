@@ -12,6 +12,7 @@ import numpy as np
 from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.partition import close_slot, copy_row, fill_block, open_slot, with_free_slots
 from pyclone_pgsm.samplers.conditional_smc import Path, conditional_smc, contains, sample_permutation
+from pyclone_pgsm.samplers.resampling import BOTH_KINDS
 
 
 def split_merge(likelihood, prior, partition, anchors, settings, pool, rng):
@@ -30,7 +31,7 @@ def split_merge(likelihood, prior, partition, anchors, settings, pool, rng):
     settings : SMCSettings
         N should be much larger than the number of partitions of s anchors. The scheme "both-kinds" is for two anchors.
     pool : BlockPool
-        Made for as many anchors, and at least as many particles as in `settings`.
+        Made for at least as many anchors, and at least as many particles as in `settings`.
     rng : numpy.random.Generator
 
     Returns
@@ -40,15 +41,17 @@ def split_merge(likelihood, prior, partition, anchors, settings, pool, rng):
         Number of blocks that contain an anchor (1 to s).
     """
     s = len(anchors)
+    if s > 2 and settings.scheme == BOTH_KINDS:
+        raise ValueError('the resampling scheme "both-kinds" is for two anchors')
     partition = with_free_slots(partition, s - 1)
     closure, slots, num_before = closure_of(partition, anchors)
-    num_others = partition.counter[0] - num_before
-    if prior.log_tau1[num_others + num_before] == -np.inf:
+    if prior.log_tau1[partition.counter[0]] == -np.inf:
         if num_before > 1:
             merge_blocks(partition, slots[:num_before], closure)
             fill_block(likelihood, partition.stats[slots[0]], closure)
         return partition, num_before, 1
     path = path_of(partition.labels, sample_permutation(rng, anchors, closure), s)
+    num_others = partition.counter[0] - num_before
     new_path, blocks = conditional_smc(likelihood, prior, num_others, path, s, settings, pool, rng)
     num_after = 1 + new_path.choices.max()
     if num_after > 1:
@@ -61,7 +64,7 @@ def split_merge(likelihood, prior, partition, anchors, settings, pool, rng):
 
 @inner(nogil=True)
 def members_of(labels, slots, n):
-    """Return the n members of the blocks in these slots, an array or a tuple."""
+    """Return the n members of the blocks in `slots`, which is an array or a tuple."""
     members = np.empty(n, np.int64)
     filled = 0
     for i in range(len(labels)):

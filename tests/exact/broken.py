@@ -1,7 +1,7 @@
 """Kernels with one fault each, made from the package's source: what the exactness tests must catch.
 
-In the copied source a fault stands as ``(<wrong> if abs(broken) == k else <right>)`` and the function takes one more
-argument `broken`, 0 for the sound kernel: so all faults are compiled at once. If `broken` is negative, particle Gibbs
+In the copied source BROKEN becomes ``(abs(broken) == k)`` in fault number k, and the function takes one more argument
+`broken`, 0 for the sound kernel: so all faults are compiled at once. If `broken` is negative, particle Gibbs
 takes a kind of particle for dead at 0.95 of the other's weight, not at 1e-20.
 """
 
@@ -40,7 +40,7 @@ class Fault:
 
 SPLIT_MERGE_FAULTS = {
     "annealing of n = |s| left out": Fault(
-        "if settings.annealed and n == s:", "if settings.annealed and n == s and not BROKEN:"
+        "if targets.annealed and n == s:", "if targets.annealed and n == s and not BROKEN:"
     ),
     "annealed too slowly": Fault("1.0 / max(n - num_anchors, 1)", "1.0 / max(n - num_anchors + BROKEN, 1)"),
     "annealed children of an anchor weighed by the target": Fault(
@@ -217,7 +217,6 @@ def faulty_moves() -> Callable[..., Any]:
         "conditional_smc",
         "run_particles",
         "make_targets",
-        "predict_joins",
         "weigh_choices",
         "draw_choices",
         "propose",

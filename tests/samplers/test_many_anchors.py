@@ -86,6 +86,13 @@ def test_on_reads() -> None:
     assert partition.counter[0] > 1
 
 
+def test_both_kinds_of_particles_are_for_two_anchors() -> None:
+    case = counts()
+    partition = build(case, np.zeros(T, np.int32))
+    with pytest.raises(ValueError, match="both-kinds"):
+        Mover(case, "both-kinds")(tables(1.0), partition, np.array([0, 1, 2]), np.random.default_rng(1))
+
+
 @pytest.mark.parametrize("scheme", ["optimal", "both-kinds", "systematic"])
 def test_two_anchors(scheme: str) -> None:
     case = counts()
@@ -126,7 +133,7 @@ def test_a_largest_number_of_blocks(num_anchors: int, scheme: str) -> None:
 
 
 def test_with_all_blocks_in_use_three_anchors_still_move_and_two_do_not() -> None:
-    """One block can be split where two others are merged in the same move (paper, Section 3.7)."""
+    """One block can be split where two others are merged in the same move (paper, Section 3.6)."""
     case = counts()
     prior = tables(50.0, max_blocks=3)
     labels = np.arange(T, dtype=np.int32) % 3
@@ -177,7 +184,7 @@ def test_the_order_of_a_closure_is_uniform_with_the_anchors_in_front() -> None:
 
 
 def labels_of_chains() -> list[list[int]]:
-    """A chain of 15 moves for each way to resample and 2, 3 and 4 anchors."""
+    """A chain of 15 moves for each way to resample and 2, 3 and 4 anchors ("both-kinds": only 2)."""
     case = counts()
     chains = []
     for scheme in SCHEMES:
