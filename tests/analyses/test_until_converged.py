@@ -27,12 +27,16 @@ AUTO: dict[str, Any] = {"iterations": None, "burn_in": None, "chains": 3}
 
 @pytest.fixture
 def _easy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rule that small runs fulfil, checked after 20, 40, 60, 80, 120, .. iterations."""
+    """A rule that small runs fulfil, checked at the iterations of :data:`CHECKED`."""
     for module in (settings, convergence):
         monkeypatch.setattr(module, "first_check", lambda _: 20)
     monkeypatch.setattr(convergence, "RHAT_LIMIT", 1.1)
     monkeypatch.setattr(convergence, "ESS_LIMIT", 40.0)
     monkeypatch.setattr(convergence, "COCLUSTERING_LIMIT", 0.05)
+
+
+# four in each doubling, up to the next multiple of ten, at which chains are built anew
+CHECKED = (20, 30, 40, 50, 60, 70, 80, 100, 120, 140, 160, 200, 240, 280, 320, 400, 480, 560, 640)
 
 
 @pytest.mark.usefixtures("_easy")
@@ -46,16 +50,13 @@ def test_when_chains_stop_depends_on_the_draws_alone(tmp_path: Path, monkeypatch
         assert options.stopped == "converged"
         assert verdict.converged
         assert [chain.iteration[-1] for chain in trace.chains] == [done] * 3
-        assert done in (20, 40, 60, 80, 120, 160, 240, 320, 480, 640)
+        assert done in CHECKED
         assert trace.burn_in <= done // 2
         with pytest.raises(UsageError, match=rf"`max_iterations` {done - 1}: .* has {done} already"):
             prolonged(trace, max_iterations=done - 1)
         monitor = monitor_of(trace)
-        number = next(n for n in (10, 20, 30, 40, 60, 80, 120, 160, 240, 320) if 2 * n >= done)
-        before = convergence.find_end(
-            monitor.draws(), monitor.rule, number if number < done else done - 20, 10
-        )
-        assert done <= 20 or not before.converged
+        for number in CHECKED[: CHECKED.index(done)]:
+            assert not convergence.find_end(monitor.draws(), monitor.rule, number, 10).converged
     many_segments(monkeypatch)
     assert bits(run(tmp_path / "one.h5", threads=1, model=FIXED, **AUTO)) == expected
 
