@@ -231,7 +231,7 @@ def run_particles(likelihood, targets, path, settings, workspace, pool, blocks, 
 
 @inner(nogil=True)
 def make_targets(prior, num_others, n, num_anchors, annealed):
-    """Return what Equation 5 and Section 3.4 say of the prior and of annealing."""
+    """Return how the prior (Equation 5) and annealing (Section 3.4) enter the weights."""
     log_open = np.zeros(num_anchors)
     for k in range(1, num_anchors):
         log_tau1 = prior.log_tau1[num_others + k + 1]
