@@ -116,7 +116,9 @@ def p_value(
     prior = PRIORS[prior_name](case)
     posterior = posterior_under(case, prior)
     replicates = REPLICATES_OF_CLOSE if move == CLOSE else REPLICATES
-    if name == "underflow":  # slow, with ten samples
+    if not name.startswith(
+        "counts"
+    ):  # each takes several times as long; all faults but two still show (p < 0.005)
         replicates //= 3
     arguments: tuple[Any, ...] = (rng,) if move in (SAMS, CLOSE) else (move, rng)
     if fault is not None:
