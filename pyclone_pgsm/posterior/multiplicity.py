@@ -115,8 +115,8 @@ class Multiplicities:
             _find(
                 column,
                 table.index[first : first + len(density)],
-                table.alt,
-                table.ref,
+                table.alt_counts,
+                table.ref_counts,
                 states,
                 bounds,
                 table.tumour_content,

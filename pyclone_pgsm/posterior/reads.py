@@ -163,8 +163,8 @@ def _of_samples(
     if len(row):
         states, bounds = states_of_rows(table, genotype_prior)
         _judge(
-            table.alt[row],
-            table.ref[row],
+            table.alt_counts[row],
+            table.ref_counts[row],
             states,
             bounds[row],
             table.tumour_content[row],

@@ -10,14 +10,20 @@ them. If the tumour cells have two copy-number states, xi is that of docs/subclo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.observations import CLONAL, PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL, Observations
+from pyclone_pgsm.inputs.observations import (
+    CLONAL,
+    PLACEHOLDERS,
+    PRIORS_WITHOUT_COPY_NUMBERS,
+    SUBCLONAL,
+    Observations,
+)
 from pyclone_pgsm.tumour.genotypes import Genotype, clonal_genotypes, genotype_states, two_state_genotypes
 
 DENSITIES = ("binomial", "beta-binomial")
@@ -43,43 +49,31 @@ class LocusTable:
     Rows are sorted by copy numbers (of both states), tumour content, error rate, depth and variant reads, in this
     order: rows that need the same genotypes are adjacent, and neighbours have similar likelihoods.
 
-    Attributes
-    ----------
-    ref, alt : (U,) int64
-        Reads that show the reference and the variant allele.
-    major, minor, normal : (U,) int64
-        Copy numbers.
-    subclonal_major, subclonal_minor : (U,) int64
-        Copies in the tumour cells of a second state; 0 if there is one state.
-    subclonal_fraction : (U,) float64
-        Share of the tumour cells in the second state; 0 if there is one state.
-    tumour_content, error_rate : (U,) float64
-    index : (T, D) int32
-        Row of each mutation in each sample; -1 where the sample has no data of the mutation.
+    The columns, (U,) each, are those of `Observations`. ``index`` (T, D) has the row of each mutation in each sample;
+    -1 where the sample has no data of the mutation.
     """
 
-    ref: NDArray[np.int64]
-    alt: NDArray[np.int64]
-    major: NDArray[np.int64]
-    minor: NDArray[np.int64]
-    normal: NDArray[np.int64]
-    subclonal_major: NDArray[np.int64]
-    subclonal_minor: NDArray[np.int64]
-    subclonal_fraction: NDArray[np.float64]
+    ref_counts: NDArray[np.int64]
+    alt_counts: NDArray[np.int64]
+    major_cn: NDArray[np.int64]
+    minor_cn: NDArray[np.int64]
+    normal_cn: NDArray[np.int64]
     tumour_content: NDArray[np.float64]
     error_rate: NDArray[np.float64]
+    subclonal_major_cn: NDArray[np.int64]
+    subclonal_minor_cn: NDArray[np.int64]
+    subclonal_fraction: NDArray[np.float64]
     index: NDArray[np.int32]
 
     @property
     def num_rows(self) -> int:
         """U."""
-        return len(self.ref)
+        return len(self.ref_counts)
 
     def take(self, rows: NDArray[np.int64], index: NDArray[np.int32] | None = None) -> LocusTable:
         """Return the observations of some rows, with another index; by default without any mutations."""
         index = self.index[:0] if index is None else index
-        columns = [field.name for field in fields(LocusTable) if field.name != "index"]
-        return LocusTable(**{name: getattr(self, name)[rows] for name in columns}, index=index)
+        return LocusTable(**{name: getattr(self, name)[rows] for name in PLACEHOLDERS}, index=index)
 
 
 class Loci(NamedTuple):
@@ -125,30 +119,17 @@ def prevalence_grid(grid_size: int) -> NDArray[np.float64]:
 def deduplicate(observations: Observations) -> LocusTable:
     """Find the distinct observations; a second copy-number state that equals the first is ignored."""
     known = observations.has_data
-    major, minor = observations.major_cn[known], observations.minor_cn[known]
-    second = [getattr(observations, name)[known] for name in SUBCLONAL]
-    is_one = (second[2] == 0.0) | ((second[0] == major) & (second[1] == minor))
-    subclonal_major, subclonal_minor, subclonal_fraction = (np.where(is_one, 0, one) for one in second)
+    columns = {name: getattr(observations, name)[known] for name in PLACEHOLDERS}
+    second_major, second_minor, fraction = (columns[name] for name in SUBCLONAL)
+    is_same = (second_major == columns["major_cn"]) & (second_minor == columns["minor_cn"])
+    for name in SUBCLONAL:
+        columns[name] = np.where((fraction == 0.0) | is_same, 0, columns[name])
     index = np.full(known.shape, -1, np.int32)
-    every = LocusTable(
-        ref=observations.ref_counts[known],
-        alt=observations.alt_counts[known],
-        major=major,
-        minor=minor,
-        normal=observations.normal_cn[known],
-        subclonal_major=subclonal_major,
-        subclonal_minor=subclonal_minor,
-        subclonal_fraction=subclonal_fraction,
-        tumour_content=observations.tumour_content[known],
-        error_rate=observations.error_rate[known],
-        index=index,
-    )
-    depth = every.ref + every.alt
-    order = np.lexsort(
-        (every.alt, depth, every.error_rate, every.tumour_content, *_copy_numbers(every)[::-1])
-    )
+    every = LocusTable(**columns, index=index)
+    alt, depth = every.alt_counts, every.ref_counts + every.alt_counts
+    order = np.lexsort((alt, depth, every.error_rate, every.tumour_content, *_copy_numbers(every)[::-1]))
     ordered = every.take(order)
-    is_first = _begins_group(ordered, depth[order], ordered.alt)
+    is_first = _begins_group(ordered, depth[order], alt[order])
     row = np.empty(len(order), np.int32)
     row[order] = np.cumsum(is_first) - 1
     index[known] = row
@@ -233,8 +214,7 @@ def states_of_rows(table: LocusTable, prior: str) -> tuple[NDArray[np.float64], 
 
 def _copy_numbers(table: LocusTable) -> tuple[NDArray[np.generic], ...]:
     """Return the columns that determine the genotypes."""
-    second = (table.subclonal_major, table.subclonal_minor, table.subclonal_fraction)
-    return table.major, table.minor, table.normal, *second
+    return table.major_cn, table.minor_cn, table.normal_cn, *(getattr(table, name) for name in SUBCLONAL)
 
 
 def _genotypes(
@@ -249,16 +229,21 @@ def _genotypes(
     return two_state_genotypes(prior, one, two, fraction, normal)
 
 
-def likelihood_grid(table: LocusTable, grid_size: int, genotype_prior: str, precision: float) -> XiGrid:
+def likelihood_grid(
+    loci: Loci,
+    grid_size: int,
+    precision: float,
+    error_rate: float | None = None,
+    tumour_content: float | None = None,
+) -> XiGrid:
     """Compute Xi for every distinct observation, at G = `grid_size` prevalences.
 
-    `precision` is s of the beta-binomial, p ~ Beta(s mean, s (1 - mean)); infinity is the binomial. For the prior see
-    `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
+    `precision` is s of the beta-binomial, p ~ Beta(s mean, s (1 - mean)); infinity is the binomial. `error_rate` and
+    `tumour_content` are those of :meth:`ReadsAtPrevalences.xi`.
     """
-    rows, only_list = np.arange(table.num_rows), np.zeros(table.num_rows, np.int64)
-    loci = loci_of(table, genotype_prior)
-    reads = ReadsAtPrevalences(loci, rows, prevalence_grid(grid_size)[None, :], only_list)
-    xi, xi_max = reads.xi(precision)
+    rows = np.arange(loci.table.num_rows)
+    reads = ReadsAtPrevalences(loci, rows, prevalence_grid(grid_size)[None, :], np.zeros_like(rows))
+    xi, xi_max = reads.xi(precision, error_rate, tumour_content)
     likelihood = np.exp(xi)
     log_mean = np.log(likelihood.mean(axis=1))
     likelihood[likelihood < 1e-300] = 0.0  # subnormal numbers are slow, and their last digits wrong
@@ -282,7 +267,7 @@ class ReadsAtPrevalences:
         group = loci.group[rows]
         first = np.flatnonzero((np.diff(group, prepend=-1) != 0) | (np.diff(lists, prepend=-1) != 0))
         self._groups = np.append(first, len(rows))
-        self._ref, self._alt = loci.table.ref[rows], loci.table.alt[rows]
+        self._ref, self._alt = loci.table.ref_counts[rows], loci.table.alt_counts[rows]
         self._tumour_content = loci.table.tumour_content[rows[first]]
         self._error_rate = loci.table.error_rate[rows[first]]
         self._states, self._bounds = loci.states, loci.bounds[group[first]]

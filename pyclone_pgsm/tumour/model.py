@@ -149,16 +149,14 @@ class PyCloneModel(Model):
         prevalence_prior: str = "uniform",
     ) -> None:
         self.grid_size = grid_size
-        self.genotype_prior = genotype_prior
         contents = tumour_contents or {}
         is_split = precision == PER_SAMPLE or bool(contents)
         samples = sample_ids if is_split else [""]
-        self._parts = split_by_sample(table) if is_split else [table]
-        self._loci = [loci_of(part, genotype_prior) for part in self._parts]
-        self._first_rows = np.cumsum([0, *(part.num_rows for part in self._parts)])
+        parts = split_by_sample(table) if is_split else [table]
+        self._parts = [loci_of(part, genotype_prior) for part in parts]
+        self._first_rows = np.cumsum([0, *(part.num_rows for part in parts)])
         columns = [
-            np.where(part.index < 0, -1, part.index + first)
-            for part, first in zip(self._parts, self._first_rows)
+            np.where(part.index < 0, -1, part.index + first) for part, first in zip(parts, self._first_rows)
         ]
         self.index = np.concatenate(columns, axis=1).astype(np.int32)
         choices: dict[str, Choice] = {}
@@ -167,7 +165,7 @@ class PyCloneModel(Model):
         elif precision == PER_SAMPLE:
             choices |= {f"precision:{sample}": PRECISION for sample in sample_ids}
         self._fixed_precision = precision if isinstance(precision, int | float) else math.nan  # NaN: inferred
-        infer_error_rate = [bool(np.isnan(part.error_rate).any()) for part in self._parts]
+        infer_error_rate = [bool(np.isnan(part.error_rate).any()) for part in parts]
         if any(infer_error_rate):
             choices["error_rate"] = error_rate_choice(len(table.index))
         self.num_drawn = len(choices)
@@ -191,15 +189,15 @@ class PyCloneModel(Model):
             )
             for sample, infers_error_rate in zip(samples, infer_error_rate)
         ]
-        self._keeps_all_tables = sum(map(self._bytes_of_all_tables, range(len(self._parts)))) <= CACHED_BYTES
+        self._keeps_all_tables = sum(map(self._bytes_of_all_tables, range(len(parts)))) <= CACHED_BYTES
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._summed_out_share = 0.0
         if any(infer_error_rate):
             self._summed_out_share = 1.0 if self._keeps_all_tables else SUMMED_OUT_SHARE
         self.num_proposals = CONTENT_PROPOSALS * len(contents) + any(infer_error_rate)
         bytes_per_row = grid_size * BYTES_PER_POINT
-        largest_part = max(part.num_rows for part in self._parts) * bytes_per_row
-        self._grid = TableCache(self._make_grid, 3 * len(self._parts), largest_part)
+        largest_part = max(part.num_rows for part in parts) * bytes_per_row
+        self._grid = TableCache(self._make_grid, 3 * len(parts), largest_part)
         self._likelihood = TableCache(self._assemble, 3, int(self._first_rows[-1]) * bytes_per_row)
         self._base = lru_cache(KEPT_BASES)(self._make_base)
         self._watched = watched_cells(*self.index.shape)
@@ -234,7 +232,7 @@ class PyCloneModel(Model):
     def _bytes_of_all_tables(self, part: int) -> int:
         """Return the size of the tables of a part in all settings."""
         sizes = [len(self.choices[place].values) for place in self._sources[part] if place is not None]
-        return math.prod(sizes) * self._parts[part].num_rows * self.grid_size * BYTES_PER_POINT
+        return math.prod(sizes) * self._parts[part].table.num_rows * self.grid_size * BYTES_PER_POINT
 
     def _settings(self, values: Values) -> tuple[_Setting, ...]:
         """Return the setting of each part."""
@@ -256,22 +254,21 @@ class PyCloneModel(Model):
 
     def _make_grid(self, key: tuple[int, _Setting]) -> XiGrid:
         """Compute the tables of a part in a setting."""
-        table, precision = self._observations(*key)
-        return likelihood_grid(table, self.grid_size, self.genotype_prior, precision)
+        part, setting = key
+        return likelihood_grid(self._parts[part], self.grid_size, *setting)
 
     def observations(self, values: Values) -> list[tuple[LocusTable, float]]:
         """Return the observations of all samples, or of each sample, with these values, and their precision."""
-        return [self._observations(part, setting) for part, setting in enumerate(self._settings(values))]
-
-    def _observations(self, part: int, setting: _Setting) -> tuple[LocusTable, float]:
-        """Return the observations of a part in a setting, and their precision."""
-        table = self._parts[part]
-        if setting.error_rate is not None:
-            given = ~np.isnan(table.error_rate)
-            table = replace(table, error_rate=np.where(given, table.error_rate, setting.error_rate))
-        if setting.tumour_content is not None:
-            table = replace(table, tumour_content=np.full(table.num_rows, setting.tumour_content))
-        return table, setting.precision
+        found = []
+        for part, setting in zip(self._parts, self._settings(values)):
+            table = part.table
+            if setting.error_rate is not None:
+                is_open = np.isnan(table.error_rate)
+                table = replace(table, error_rate=np.where(is_open, setting.error_rate, table.error_rate))
+            if setting.tumour_content is not None:
+                table = replace(table, tumour_content=np.full(table.num_rows, setting.tumour_content))
+            found.append((table, setting.precision))
+        return found
 
     def forget(self) -> None:
         """Free all tables."""
@@ -329,7 +326,7 @@ class PyCloneModel(Model):
         index, points = index[:, samples], points[:, samples]
         index = np.where(index < 0, -1, index - self._first_rows[part])
         if not self._keeps_all_tables:
-            given = likelihood_given(self._loci[part], index, points, self.grid_size)
+            given = likelihood_given(self._parts[part], index, points, self.grid_size)
             return cache(lambda setting: given(*setting))
         cells, counts = distinct_cells(index, points, self.grid_size)
         counts_of_rows = np.bincount(cells // self.grid_size, counts)

@@ -16,7 +16,7 @@ from pyclone_pgsm.posterior.prevalence import (
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
-from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid
+from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of
 from pyclone_pgsm.tumour.model import PyCloneModel
 
 G, T, D = 41, 9, 3
@@ -46,7 +46,7 @@ def weights(observations) -> NDArray[np.float64]:
     table = deduplicate(observations)
     found = np.empty((len(DRAWS), T, D, G))
     for m, (labels, precision) in enumerate(zip(DRAWS, PRECISIONS)):
-        xi = likelihood_grid(table, G, "major", precision).xi
+        xi = likelihood_grid(loci_of(table, "major"), G, precision).xi
         log_likelihood = np.array(
             [
                 [xi[table.index[i, d]] if observations.has_data[i, d] else np.zeros(G) for d in range(D)]

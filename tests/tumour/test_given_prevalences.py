@@ -72,7 +72,7 @@ def test_the_likelihood_is_that_of_the_tables(
     told = replace(table, error_rate=np.where(np.isnan(table.error_rate), 2e-3, table.error_rate))
     if content is not None:
         told = replace(told, tumour_content=np.full(table.num_rows, content))
-    grid = likelihood_grid(told, G, "major", precision)
+    grid = likelihood_grid(loci_of(told, "major"), G, precision)
     known = table.index >= 0
     rows = table.index[known]
     expected = (grid.xi[rows, points[known]] + grid.xi_max[rows]).sum()

@@ -49,15 +49,15 @@ def rows(draw: st.DrawFn, deepest: int = 5000) -> Row:
     second = draw(st.none() | st.tuples(st.integers(0, 4), st.integers(0, 4), st.floats(0.01, 0.99)))
     subclonal_major, subclonal_minor, fraction = second or (0, 0, 0.0)
     return Row(
-        alt=draw(st.integers(0, deepest // 2)),
-        ref=draw(st.integers(0, deepest // 2)),
-        major=major,
-        minor=draw(st.integers(0, major)),
-        normal=draw(st.sampled_from([1, 2, 2, 3])),
+        alt_counts=draw(st.integers(0, deepest // 2)),
+        ref_counts=draw(st.integers(0, deepest // 2)),
+        major_cn=major,
+        minor_cn=draw(st.integers(0, major)),
+        normal_cn=draw(st.sampled_from([1, 2, 2, 3])),
         tumour_content=draw(st.floats(0.05, 1.0)),
         error_rate=draw(st.sampled_from([1e-3, 1e-2, 1e-4, 0.2])),
-        subclonal_major=max(subclonal_major, subclonal_minor),
-        subclonal_minor=min(subclonal_major, subclonal_minor),
+        subclonal_major_cn=max(subclonal_major, subclonal_minor),
+        subclonal_minor_cn=min(subclonal_major, subclonal_minor),
         subclonal_fraction=fraction,
     )
 
@@ -68,8 +68,8 @@ def groups(deepest: int = 5000) -> st.SearchStrategy[list[Row]]:
     pairs = st.lists(st.tuples(counts, counts), min_size=1, max_size=4)
 
     def spread(row: Row, pairs: list[tuple[int, int]]) -> list[Row]:
-        fixed = {name: getattr(row, name) for name in COLUMNS if name not in ("alt", "ref")}
-        return [row, *(Row(alt=alt, ref=ref, **fixed) for alt, ref in pairs)]
+        fixed = {name: getattr(row, name) for name in COLUMNS if name not in ("alt_counts", "ref_counts")}
+        return [row, *(Row(alt_counts=alt, ref_counts=ref, **fixed) for alt, ref in pairs)]
 
     group = st.builds(spread, rows(deepest), pairs)
     return st.lists(group, min_size=1, max_size=2).map(lambda lists: [*itertools.chain(*lists)])
@@ -84,7 +84,7 @@ def precisions(largest: float) -> st.SearchStrategy[float]:
 
 def check_against(reference, data: list[Row], grid_size: int, prior: str, precision: float) -> None:
     table = deduplicate(observations([[row] for row in data]))
-    grid = likelihood_grid(table, grid_size, prior, precision)
+    grid = likelihood_grid(loci_of(table, prior), grid_size, precision)
     for u in range(table.num_rows):
         expected = log_likelihoods(row_at(table, u), grid_size, prior, precision, reference)
         np.testing.assert_allclose(absolute(grid, u), expected, rtol=1e-10, atol=1e-10)
@@ -106,14 +106,14 @@ def test_matches_sums_of_logs(data: list[Row], grid_size: int, prior: str, preci
 @pytest.mark.parametrize("depth", [1 << 12, 1 << 15])
 def test_deep_rows(depth: int, precision: float) -> None:
     alts = [0, 3, depth // 1000, depth // 5, depth // 2, depth]
-    data = [Row(alt, depth - alt, major=2, minor=0, tumour_content=0.8) for alt in alts]
+    data = [Row(alt, depth - alt, major_cn=2, minor_cn=0, tumour_content=0.8) for alt in alts]
     check_against(log_pmf_sum, data, 5, "major", precision)
 
 
 @pytest.mark.parametrize("precision", [1.0, 1e3, 1e6, math.inf])
 @pytest.mark.parametrize("alt", [0, 1000, 400_000])
 def test_a_million_reads(alt: int, precision: float) -> None:
-    data = [Row(alt, 1_000_000 - alt, major=1, minor=1, tumour_content=0.8)]
+    data = [Row(alt, 1_000_000 - alt, major_cn=1, minor_cn=1, tumour_content=0.8)]
     check_against(log_pmf_sum, data, 3, "major", precision)
 
 
@@ -124,27 +124,27 @@ def test_tiny_error_rates(error_rate: float, precision: float) -> None:
     data = [Row(alt, 20, 2, 0, 2, 0.9, error_rate) for alt in (0, 1, 5, 21, 60)]
     check_against(log_pmf_sum, data, 5, "major", precision)
     # Here 1 - mean is the error rate itself, which no subtraction from 1 can tell.
-    grid = likelihood_grid(
-        deduplicate(observations([[Row(0, 3, 1, 0, 1, 1.0, error_rate)]])), 2, "major", math.inf
-    )
-    np.testing.assert_allclose(absolute(grid, 0)[1], 3 * math.log(error_rate), rtol=1e-12)
+    found = absolute_of(Row(0, 3, 1, 0, 1, 1.0, error_rate), grid_size=2)
+    np.testing.assert_allclose(found[1], 3 * math.log(error_rate), rtol=1e-12)
 
 
 @pytest.mark.parametrize("alts", [(0, 50, 100), (0, 1500, 2000, 3000)])
 def test_genotypes_that_differ_beyond_double_range(alts: tuple[int, ...]) -> None:
     """One genotype is e^1000 times as likely as another: the ratio itself would overflow."""
-    data = [Row(alt, 3000 - alt, major=6, minor=0, tumour_content=1.0) for alt in alts]
+    data = [Row(alt, 3000 - alt, major_cn=6, minor_cn=0, tumour_content=1.0) for alt in alts]
     check_against(log_pmf_sum, data, 6, "total", math.inf)
     check_against(log_pmf_sum, data, 6, "total", 1e5)
 
 
 @pytest.mark.parametrize("precision", [60.0, math.inf])
 def test_rows_that_differ_in_one_thing(precision: float) -> None:
-    base = Row(alt=11, ref=40, major=3, minor=1, normal=2, tumour_content=0.8, error_rate=1e-3)
-    others = {"major": 2, "minor": 0, "normal": 1, "tumour_content": 0.5, "error_rate": 0.05}
+    base = Row(
+        alt_counts=11, ref_counts=40, major_cn=3, minor_cn=1, normal_cn=2, tumour_content=0.8, error_rate=1e-3
+    )
+    others = {"major_cn": 2, "minor_cn": 0, "normal_cn": 1, "tumour_content": 0.5, "error_rate": 0.05}
     data = [base, *(dataclasses.replace(base, **{name: value}) for name, value in others.items())]
-    two = dataclasses.replace(base, subclonal_major=2, subclonal_minor=1, subclonal_fraction=0.25)
-    others = {"subclonal_major": 3, "subclonal_minor": 0, "subclonal_fraction": 0.75}
+    two = dataclasses.replace(base, subclonal_major_cn=2, subclonal_minor_cn=1, subclonal_fraction=0.25)
+    others = {"subclonal_major_cn": 3, "subclonal_minor_cn": 0, "subclonal_fraction": 0.75}
     data += [two, *(dataclasses.replace(two, **{name: value}) for name, value in others.items())]
     check_against(log_pmf_sum, data, 7, "major", precision)
 
@@ -154,7 +154,7 @@ def test_many_rows_in_one_group() -> None:
     rng = np.random.default_rng(4)
     data = [Row(int(alt), int(ref), 2, 1, 2, 0.7) for alt, ref in rng.poisson((30, 60), (300, 2))]
     table = deduplicate(observations([[row] for row in data]))
-    grid = likelihood_grid(table, 301, "major", 150.0)
+    grid = likelihood_grid(loci_of(table, "major"), 301, 150.0)
     for u in range(0, table.num_rows, 60):
         expected = log_likelihoods(row_at(table, u), 301, "major", 150.0)
         np.testing.assert_allclose(absolute(grid, u), expected, rtol=1e-10, atol=1e-10)
@@ -164,7 +164,7 @@ def test_many_rows_in_one_group() -> None:
 @given(groups(400), st.integers(2, 120), PRIORS, precisions(1e6))
 def test_parts_fit_together(data: list[Row], grid_size: int, prior: str, precision: float) -> None:
     table = deduplicate(observations([[row] for row in data]))
-    grid = likelihood_grid(table, grid_size, prior, precision)
+    grid = likelihood_grid(loci_of(table, prior), grid_size, precision)
     assert grid.xi.shape == grid.likelihood.shape == (table.num_rows, grid_size)
     assert grid.xi.dtype == np.float64
     assert grid.xi.flags.c_contiguous
@@ -180,7 +180,7 @@ def test_parts_fit_together(data: list[Row], grid_size: int, prior: str, precisi
 def test_probabilities_sum_to_one(precision: float) -> None:
     depth = 37
     table = deduplicate(observations([[Row(alt, depth - alt, 3, 1, 2, 0.6)] for alt in range(depth + 1)]))
-    grid = likelihood_grid(table, 11, "parental", precision)
+    grid = likelihood_grid(loci_of(table, "parental"), 11, precision)
     total = np.exp(grid.xi + grid.xi_max[:, None]).sum(axis=0)
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
@@ -205,7 +205,7 @@ def test_a_few_points_of_each_row_are_those_of_the_grid(precision: float) -> Non
     points = np.array([[0, 7, 14, 21], [50, 49, 48, 48], [3, 4, 5, 6]])
     places = rng.integers(3, size=150)
     loci = loci_of(table, "major")
-    grid = likelihood_grid(table, 51, "major", precision)
+    grid = likelihood_grid(loci_of(table, "major"), 51, precision)
     expected = grid.xi[rows[:, None], points[places]] + grid.xi_max[rows, None]
     xi, xi_max = ReadsAtPrevalences(loci, rows, points / 50, places).xi(precision)
     assert (xi.max(axis=1) == 0.0).all()
@@ -221,7 +221,7 @@ def absolute_of(
     row: Row, prior: str = "major", precision: float = math.inf, grid_size: int = 21
 ) -> np.ndarray:
     table = deduplicate(observations([[row]]))
-    return absolute(likelihood_grid(table, grid_size, prior, precision), 0)
+    return absolute(likelihood_grid(loci_of(table, prior), grid_size, precision), 0)
 
 
 def test_clonal_copies_by_hand() -> None:
@@ -237,23 +237,28 @@ def test_clonal_copies_by_hand() -> None:
 @pytest.mark.parametrize("fraction", [0.0, 0.3])
 def test_two_equal_states_are_one_to_the_last_bit(fraction: float) -> None:
     one = Row(31, 69, 3, 1, 2, 0.8)
-    two = dataclasses.replace(one, subclonal_major=3, subclonal_minor=1, subclonal_fraction=fraction)
+    two = dataclasses.replace(one, subclonal_major_cn=3, subclonal_minor_cn=1, subclonal_fraction=fraction)
     assert absolute_of(two).tobytes() == absolute_of(one).tobytes()
 
 
 @pytest.mark.parametrize("prior", ["ab", "bb", "no-zygosity"])
 def test_priors_without_copy_numbers_see_one_state(prior: str) -> None:
-    one = dataclasses.replace(TWO_STATES, subclonal_major=0, subclonal_minor=0, subclonal_fraction=0.0)
+    one = dataclasses.replace(TWO_STATES, subclonal_major_cn=0, subclonal_minor_cn=0, subclonal_fraction=0.0)
     assert absolute_of(TWO_STATES, prior).tobytes() == absolute_of(one, prior).tobytes()
-    assert np.isfinite(absolute_of(dataclasses.replace(one, major=0, minor=0), prior)).all()
+    assert np.isfinite(absolute_of(dataclasses.replace(one, major_cn=0, minor_cn=0), prior)).all()
 
 
 @pytest.mark.parametrize("prior", ["major", "parental", "total", "clonal"])
 @pytest.mark.parametrize("second", [(3, 1), (2, 0), (1, 0), (0, 0)])
 def test_it_does_not_matter_which_state_is_called_the_second(prior: str, second: tuple[int, int]) -> None:
-    one = dataclasses.replace(TWO_STATES, subclonal_major=second[0], subclonal_minor=second[1])
+    one = dataclasses.replace(TWO_STATES, subclonal_major_cn=second[0], subclonal_minor_cn=second[1])
     other = dataclasses.replace(
-        one, major=second[0], minor=second[1], subclonal_major=1, subclonal_minor=1, subclonal_fraction=0.7
+        one,
+        major_cn=second[0],
+        minor_cn=second[1],
+        subclonal_major_cn=1,
+        subclonal_minor_cn=1,
+        subclonal_fraction=0.7,
     )
     for precision in (40.0, math.inf):
         np.testing.assert_allclose(
@@ -298,7 +303,9 @@ def test_cells_without_a_copy_say_nothing(depth: int) -> None:
     found = absolute_of(row)
     assert len(np.unique(found[:13])) == 13
     np.testing.assert_allclose(found[12:], found[12], rtol=1e-12)
-    np.testing.assert_allclose(found[12], stats.binom.logpmf(row.alt, depth, mean(0.48, 1.36)), rtol=1e-9)
+    np.testing.assert_allclose(
+        found[12], stats.binom.logpmf(row.alt_counts, depth, mean(0.48, 1.36)), rtol=1e-9
+    )
 
 
 def mean(mutant: float, copies: float) -> float:
@@ -309,15 +316,15 @@ def mean(mutant: float, copies: float) -> float:
 def test_very_many_copies_in_both_states() -> None:
     row = Row(31, 69, 1000, 500, 2, 0.8, 1e-3, 900, 2, 0.3)
     assert np.isfinite(absolute_of(row, "total", grid_size=3)).all()
-    check_against(log_pmf_sum, [dataclasses.replace(row, major=9, minor=4)], 7, "total", 50.0)
+    check_against(log_pmf_sum, [dataclasses.replace(row, major_cn=9, minor_cn=4)], 7, "total", 50.0)
 
 
 def test_large_precision_approaches_the_binomial() -> None:
     table = some_data()
-    binomial = likelihood_grid(table, 51, "major", math.inf)
+    binomial = likelihood_grid(loci_of(table, "major"), 51, math.inf)
     gaps = []
     for precision in (1e6, 1e8, 1e10):
-        near = likelihood_grid(table, 51, "major", precision)
+        near = likelihood_grid(loci_of(table, "major"), 51, precision)
         gaps.append(np.abs(near.likelihood - binomial.likelihood).max())
     # The first-order term is n^2/s, so a hundred times the precision is a hundredth of the gap.
     assert gaps[0] < 0.1
@@ -326,15 +333,16 @@ def test_large_precision_approaches_the_binomial() -> None:
 
 
 def test_zero_depth_is_flat() -> None:
-    grid = likelihood_grid(deduplicate(observations([[Row(0, 0, 3, 1)]])), 5, "major", 50.0)
-    np.testing.assert_allclose(absolute(grid, 0), 0.0, atol=1e-15)
+    found = absolute_of(Row(0, 0, 3, 1), precision=50.0, grid_size=5)
+    np.testing.assert_allclose(found, 0.0, atol=1e-15)
 
 
 @pytest.mark.parametrize("precision", [3.0, 2000.0, math.inf])
 def test_probabilities_of_two_states_sum_to_one(precision: float) -> None:
     depth = 37
     data = [Row(alt, depth - alt, 2, 1, 2, 0.6, 1e-3, 4, 2, 0.45) for alt in range(depth + 1)]
-    grid = likelihood_grid(deduplicate(observations([[row] for row in data])), 11, "major", precision)
+    table = deduplicate(observations([[row] for row in data]))
+    grid = likelihood_grid(loci_of(table, "major"), 11, precision)
     total = np.exp(grid.xi + grid.xi_max[:, None]).sum(axis=0)
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
@@ -343,8 +351,8 @@ def test_rows_need_not_be_sorted() -> None:
     table = some_data()
     order = np.random.default_rng(2).permutation(table.num_rows)
     shuffled = LocusTable(**{name: getattr(table, name)[order] for name in COLUMNS}, index=table.index)
-    sorted_grid = likelihood_grid(table, 21, "major", 300.0)
-    shuffled_grid = likelihood_grid(shuffled, 21, "major", 300.0)
+    sorted_grid = likelihood_grid(loci_of(table, "major"), 21, 300.0)
+    shuffled_grid = likelihood_grid(loci_of(shuffled, "major"), 21, 300.0)
     np.testing.assert_allclose(shuffled_grid.xi, sorted_grid.xi[order], rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(shuffled_grid.xi_max, sorted_grid.xi_max[order], rtol=1e-10, atol=1e-10)
 
@@ -354,7 +362,7 @@ def test_threads_do_not_disturb_each_other() -> None:
     values = [10.0, 100.0, 1000.0, math.inf] * 3
 
     def compute(precision: float) -> XiGrid:
-        return likelihood_grid(table, 101, "major", precision)
+        return likelihood_grid(loci_of(table, "major"), 101, precision)
 
     alone = {precision: compute(precision) for precision in set(values)}
     with ThreadPoolExecutor(4) as pool:
@@ -367,13 +375,13 @@ def test_runs_uncompiled() -> None:
 import sys
 sys.path.insert(0, sys.argv[1])
 from xi_reference import Row, observations
-from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid
+from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of
 import numpy as np
 data = [Row(5, 9, 2, 0), Row(30, 10, 2, 0), Row(2, 0), Row(9000, 40000), Row(900, 100, 9, 0),
         Row(5, 9, 2, 0, 2, 0.9, 1e-3, 1, 1, 0.4)]
 table = deduplicate(observations([[row] for row in data]))
 for precision in (40.0, np.inf):
-    grid = likelihood_grid(table, 4, "total", precision)
+    grid = likelihood_grid(loci_of(table, "total"), 4, precision)
     print(*(value.hex() for value in (grid.xi + grid.xi_max[:, None]).ravel()))
 """
     outputs = []
@@ -390,15 +398,22 @@ def test_no_data_at_all() -> None:
     table = deduplicate(observations([[None, None]]))
     assert table.num_rows == 0
     np.testing.assert_array_equal(table.index, [[-1, -1]])
-    grid = likelihood_grid(table, 7, "major", math.inf)
+    grid = likelihood_grid(loci_of(table, "major"), 7, math.inf)
     assert grid.xi.shape == (0, 7)
 
 
 def assert_sorted(unique: list[Row]) -> None:
     keys = [
         (
-            *(r.major, r.minor, r.normal, r.subclonal_major, r.subclonal_minor, r.subclonal_fraction),
-            *(r.tumour_content, r.error_rate, r.alt + r.ref, r.alt),
+            *(
+                r.major_cn,
+                r.minor_cn,
+                r.normal_cn,
+                r.subclonal_major_cn,
+                r.subclonal_minor_cn,
+                r.subclonal_fraction,
+            ),
+            *(r.tumour_content, r.error_rate, r.alt_counts + r.ref_counts, r.alt_counts),
         )
         for r in unique
     ]
@@ -429,7 +444,7 @@ def test_interning_reconstructs(data: list[list[Row | None]]) -> None:
 def test_interning_survives_huge_values() -> None:
     """The product of the columns' ranges exceeds 64 bits."""
     big = 2**40
-    data = [Row(big * a, big * r, major=m) for a in (0, 3) for r in (0, 5) for m in (1, big)]
+    data = [Row(big * a, big * r, major_cn=m) for a in (0, 3) for r in (0, 5) for m in (1, big)]
     table = deduplicate(observations([[row] for row in data + data]))
     assert table.num_rows == 8
     assert [row_at(table, u) for u in table.index[:, 0]] == data + data
@@ -445,17 +460,17 @@ def test_prevalence_grid() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("grid_size", "prior", "precision", "message"),
     [
-        ((11, "majr", math.inf), "genotype prior 'majr': expected one of major, parental,"),
-        ((11, "major", 0.0), "precision 0.0: the beta-binomial needs a number above 0"),
-        ((11, "major", math.nan), "precision nan: the beta-binomial needs a number above 0"),
-        ((0, "major", math.inf), "grid size 0: at least 2 points are needed"),
+        (11, "majr", math.inf, "genotype prior 'majr': expected one of major, parental,"),
+        (11, "major", 0.0, "precision 0.0: the beta-binomial needs a number above 0"),
+        (11, "major", math.nan, "precision nan: the beta-binomial needs a number above 0"),
+        (0, "major", math.inf, "grid size 0: at least 2 points are needed"),
     ],
 )
-def test_unusable_options(options: tuple, message: str) -> None:
+def test_unusable_options(grid_size: int, prior: str, precision: float, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        likelihood_grid(some_data(), *options)
+        likelihood_grid(loci_of(some_data(), prior), grid_size, precision)
     assert str(caught.value).startswith(message)
 
 
@@ -467,8 +482,10 @@ def chosen(
     **options: int,
 ) -> int:
     """The size for mutations at equal loci, with these depths in the samples."""
-    rows = [dataclasses.replace(locus, alt=depth // 4, ref=depth - depth // 4) for depth in depths]
-    data = observations([[row if row.alt + row.ref else None for row in rows]])
+    rows = [
+        dataclasses.replace(locus, alt_counts=depth // 4, ref_counts=depth - depth // 4) for depth in depths
+    ]
+    data = observations([[row if row.alt_counts + row.ref_counts else None for row in rows]])
     repeated = {
         field.name: np.repeat(getattr(data, field.name), mutations, axis=0)
         for field in dataclasses.fields(data)
@@ -507,7 +524,7 @@ def test_grid_size_depends_on_tumour_content_and_copy_numbers() -> None:
     # 1.32: 300 of 1,200 mutations at depth 100 need steps of 0.0083, 0.028 and 0.012.
     assert chosen(1200, [100], locus=Row(0, 0)) == 201
     assert chosen(1200, [100], locus=Row(0, 0, tumour_content=0.1)) == 101
-    assert chosen(1200, [100], locus=Row(0, 0, major=2, minor=2)) == 101
+    assert chosen(1200, [100], locus=Row(0, 0, major_cn=2, minor_cn=2)) == 101
     # A step of 1/200 will do for 27 times as many mutations with a tumour content of a tenth.
     assert chosen(33_000, [100], locus=Row(0, 0, tumour_content=0.1)) == 201
     assert chosen(38_000, [100], locus=Row(0, 0, tumour_content=0.1)) == 401

@@ -18,7 +18,7 @@ from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.likelihoods.choice import Visits
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.grid import LocusTable, XiGrid, deduplicate, likelihood_grid
+from pyclone_pgsm.tumour.grid import Loci, XiGrid, deduplicate, likelihood_grid
 from pyclone_pgsm.tumour.model import (
     ERROR_RATE,
     FINE_ERROR_RATE,
@@ -183,13 +183,13 @@ def test_a_sample_s_rows_are_those_of_the_sample_alone() -> None:
 def test_only_the_rows_of_the_sample_that_changes_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     computed = []
 
-    def counted(table: LocusTable, *options: object) -> XiGrid:
-        computed.append(table.num_rows)
-        return likelihood_grid(table, *options)  # type: ignore[arg-type]
+    def counted(loci: Loci, *options: object) -> XiGrid:
+        computed.append(loci.table.num_rows)
+        return likelihood_grid(loci, *options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(tumour_model, "likelihood_grid", counted)
     model = own_model(three_samples())
-    rows = [part.num_rows for part in model._parts]
+    rows = [part.table.num_rows for part in model._parts]
     start = (1000.0, 1000.0, 1000.0, 1e-3)
     model.likelihood(start)
     assert computed == rows == [2, 3, 1]

@@ -19,28 +19,30 @@ from pyclone_pgsm.tumour.genotypes import LOOSE, genotype_states
 class Row:
     """One observation."""
 
-    alt: int
-    ref: int
-    major: int = 1
-    minor: int = 1
-    normal: int = 2
+    alt_counts: int
+    ref_counts: int
+    major_cn: int = 1
+    minor_cn: int = 1
+    normal_cn: int = 2
     tumour_content: float = 1.0
     error_rate: float = 1e-3
-    subclonal_major: int = 0
-    subclonal_minor: int = 0
+    subclonal_major_cn: int = 0
+    subclonal_minor_cn: int = 0
     subclonal_fraction: float = 0.0
 
     @property
     def has_two_states(self) -> bool:
-        return self.subclonal_fraction > 0 and (self.subclonal_major, self.subclonal_minor) != (
-            self.major,
-            self.minor,
+        return self.subclonal_fraction > 0 and (self.subclonal_major_cn, self.subclonal_minor_cn) != (
+            self.major_cn,
+            self.minor_cn,
         )
 
     @property
     def deduplicated(self) -> Row:
         """What a table of distinct rows says of it."""
-        one_state = dataclasses.replace(self, subclonal_major=0, subclonal_minor=0, subclonal_fraction=0.0)
+        one_state = dataclasses.replace(
+            self, subclonal_major_cn=0, subclonal_minor_cn=0, subclonal_fraction=0.0
+        )
         return self if self.has_two_states else one_state
 
 
@@ -48,23 +50,14 @@ def observations(rows: list[list[Row | None]]) -> Observations:
     """Observations with rows[mutation][sample]; None says nothing."""
     filler = Row(99, 99, 9, 9, 9, 0.5, 0.4, 9, 9, 0.5)
 
-    def column(name: str, kind: type) -> NDArray:
-        return np.array([[getattr(row or filler, name) for row in mutation] for mutation in rows], kind)
+    def column(name: str) -> NDArray:
+        return np.array([[getattr(row or filler, name) for row in mutation] for mutation in rows])
 
     return Observations(
         mutation_ids=[f"m{i}" for i in range(len(rows))],
         sample_ids=[f"s{d}" for d in range(len(rows[0]))],
-        ref_counts=column("ref", np.int64),
-        alt_counts=column("alt", np.int64),
-        major_cn=column("major", np.int64),
-        minor_cn=column("minor", np.int64),
-        normal_cn=column("normal", np.int64),
-        tumour_content=column("tumour_content", np.float64),
-        error_rate=column("error_rate", np.float64),
         has_data=np.array([[row is not None for row in mutation] for mutation in rows]),
-        subclonal_major_cn=column("subclonal_major", np.int64),
-        subclonal_minor_cn=column("subclonal_minor", np.int64),
-        subclonal_fraction=column("subclonal_fraction", np.float64),
+        **{field.name: column(field.name) for field in dataclasses.fields(Row)},
     )
 
 
@@ -85,7 +78,7 @@ def populations(
     state that is not full of them."""
     t, f = row.tumour_content, row.subclonal_fraction
     share = [1 - f, f]
-    total = [row.major + row.minor, row.subclonal_major + row.subclonal_minor]
+    total = [row.major_cn + row.minor_cn, row.subclonal_major_cn + row.subclonal_minor_cn]
     last = 1 - first
     carriers = [0.0, 0.0]
     if phi <= share[first]:  # in cells of one state only
@@ -93,7 +86,7 @@ def populations(
     else:  # in all cells of this state, and some of the other
         carriers[first] = share[first]
         carriers[last] = phi - share[first]
-    cells = [(1 - t, row.normal, 0)]
+    cells = [(1 - t, row.normal_cn, 0)]
     for j in (0, 1):
         is_full = carriers[j] > share[j] - 1e-9
         mutant = min(copies[j], 1) if strict and not is_full else copies[j]
@@ -114,10 +107,10 @@ def mean_of_populations(cells: list[tuple[float, int, int]], error_rate: float) 
 
 def placements(row: Row, prior: str) -> list[tuple[int, tuple[int, int]]]:
     """Which state has the mutation first, and the mutant copies in either: all combinations that are allowed."""
-    states = [(row.major, row.minor), (row.subclonal_major, row.subclonal_minor)]
+    states = [(row.major_cn, row.minor_cn), (row.subclonal_major_cn, row.subclonal_minor_cn)]
     known = []
     for state in states:
-        alone = genotype_states(prior, *state, row.normal) if sum(state) else [(0, 0, 0, 0)]
+        alone = genotype_states(prior, *state, row.normal_cn) if sum(state) else [(0, 0, 0, 0)]
         known.append({copies for *_, copies in alone})
     return [
         (first, (a, b))
@@ -169,10 +162,10 @@ def log_likelihoods(row: Row, grid_size: int, prior: str, precision: float, log_
     if row.has_two_states and prior in ("major", "parental", "total", "clonal"):
         means = two_state_means(row, prior, grid)
     else:
-        states = genotype_states(prior, row.major, row.minor, row.normal)
+        states = genotype_states(prior, row.major_cn, row.minor_cn, row.normal_cn)
         means = [(1.0, np.array([mean_share(state, row, phi) for phi in grid])) for state in states]
     weights = np.array([weight for weight, _ in means])
-    logs = [log_pmf(row.alt, row.ref, mean, precision) for _, mean in means]
+    logs = [log_pmf(row.alt_counts, row.ref_counts, mean, precision) for _, mean in means]
     possible = np.ones((len(means), grid_size))
     if prior == "clonal" and not row.has_two_states:
         possible = np.array([[possibility(state[3], phi) for phi in grid] for state in states])

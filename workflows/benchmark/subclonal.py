@@ -28,7 +28,7 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import v_measure
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import Simulation, simulate
-from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, prevalence_grid
+from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of, prevalence_grid
 
 OPTIONS = SimulationOptions(
     mutations=400,
@@ -65,7 +65,7 @@ def alone(
     """(T, D) posterior mean of each mutation's prevalence given its own reads, and whether the truth is among the
     likeliest points of the grid that hold 95 %."""
     table = deduplicate(observations)
-    weights = likelihood_grid(table, GRID, "major", np.inf).likelihood
+    weights = likelihood_grid(loci_of(table, "major"), GRID, np.inf).likelihood
     weights = (weights / weights.sum(axis=1, keepdims=True))[table.index]
     nearest = np.rint(true * (GRID - 1)).astype(int)
     at_truth = np.take_along_axis(weights, nearest[..., np.newaxis], axis=-1)
