@@ -16,7 +16,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import make_folder, replacing, replacing_together, storable
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.mutations import Variants, read_variants
-from pyclone_pgsm.inputs.observations import LeftOut, count_left_out, looks_at_no_alleles
+from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, count_left_out, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import count, listed
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
 from pyclone_pgsm.inputs.sample_sheet import Patient
@@ -65,11 +65,10 @@ class PrepareOptions:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Mutations joined with segments: a `table` of PyClone-VI's columns and ``chrom pos ref alt gene``.
+    """Mutations joined with segments, for this `genotype_prior`; the `table` is that of `join`.
 
     `notes` are lines on what was read and decided, `warnings` lines on what the user should check. `tumour_content` is
-    as given by option and sample sheet, for samples in the table. `variants` are the mutations before the join, which
-    was for this `genotype_prior`.
+    as given by option and sample sheet, for samples in the table.
     """
 
     table: pd.DataFrame
@@ -77,7 +76,6 @@ class Prepared:
     notes: list[str]
     warnings: list[str]
     tumour_content: ContentOption
-    variants: Variants
     genotype_prior: str
 
     def summary(self) -> list[str]:
@@ -145,7 +143,6 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
             *unknown,
         ],
         tumour_content=content,
-        variants=variants,
         genotype_prior=options.genotype_prior,
     )
 
@@ -153,10 +150,17 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
 def write_prepared(prepared: Prepared, folder: Path) -> None:
     """Write ``table.tsv`` and ``left_out.tsv``.
 
-    For genotype priors that do not look at alleles, which may then be unknown, the table has ``total_cn`` in place of
+    The columns of a second copy-number state are empty where there is one state, and missing if that is everywhere. For
+    genotype priors that do not look at alleles, which may then be unknown, the table has ``total_cn`` in place of
     ``major_cn`` and ``minor_cn``: priors that do look at alleles refuse it.
     """
-    table = prepared.table
+    table = prepared.table.drop(columns=["file", "row"])
+    has_one = table["subclonal_fraction"] == 0
+    if has_one.all():
+        table = table.drop(columns=list(SUBCLONAL))
+    else:
+        table = table.astype(dict.fromkeys(SUBCLONAL, object))
+        table.loc[has_one, list(SUBCLONAL)] = ""
     if looks_at_no_alleles(prepared.genotype_prior):
         table = table.assign(major_cn=table["major_cn"] + table["minor_cn"]).drop(columns="minor_cn")
         table = table.rename(columns={"major_cn": "total_cn"})

@@ -9,7 +9,7 @@ import numpy as np
 from pyclone_pgsm.analyses.prepare import Prepared
 from pyclone_pgsm.errors import InputError, Problem, UsageError
 from pyclone_pgsm.inputs.mutations.kinds import MUTATIONS, kind_of
-from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations, looks_at_no_alleles
+from pyclone_pgsm.inputs.observations import LeftOut, Observations, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import FileProblems
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
 from pyclone_pgsm.inputs.read_counts.sources import Source
@@ -55,17 +55,13 @@ def read_joined(prepared: Prepared, error_rate: float | None = None) -> Reading:
     What was left out is listed by file and row of the mutations.
     """
     rate = checked("error rate", error_rate, ERROR_RATE)
-    given = prepared.variants.table.loc[prepared.table.index]
-    second_states = prepared.table.reindex(columns=list(SUBCLONAL)).fillna(0).astype(SUBCLONAL)
-    rows = prepared.table.astype({"sample_id": object, "chrom": object, "pos": str}).assign(
-        file=given["file"].astype(object),
-        row=given["row"],
+    table = prepared.table
+    rows = table.astype({"file": object, "sample_id": object, "chrom": object, "pos": str}).assign(
         error_rate=np.nan if rate is None else rate,
         copies_column="total_cn" if looks_at_no_alleles(prepared.genotype_prior) else "major_cn",
         named_after_file=False,
-        **second_states,
     )
-    found = [FileProblems(file) for file in given["file"].cat.categories]
+    found = [FileProblems(file) for file in table["file"].cat.categories]
     observations, left_out = lay_out([rows], found, prepared.genotype_prior)
     left_out = [*prepared.left_out, *left_out]
     inferred = uncertain(prepared.tumour_content, observations.sample_ids)

@@ -89,6 +89,8 @@ def test_joined_table(tmp_path: Path) -> None:
         tmp_path, vcf("chr1:1:30,10", "chr1:1500:9,9", "chr1:3000:5,6", "chrM:7:1,1", "chr2:5:8,8")
     )
     assert result.table.to_dict("list") == {
+        "file": [str(tmp_path / "S1.vcf")] * 3,
+        "row": [3, 5, 7],
         "mutation_id": ["1:1:A:C", "1:3000:A:C", "2:5:A:C"],
         "sample_id": ["T", "T", "T"],
         "ref_counts": [30, 5, 8],
@@ -102,6 +104,9 @@ def test_joined_table(tmp_path: Path) -> None:
         "ref": ["A", "A", "A"],
         "alt": ["C", "C", "C"],
         "gene": ["", "", ""],
+        "subclonal_major_cn": [0, 0, 0],
+        "subclonal_minor_cn": [0, 0, 0],
+        "subclonal_fraction": [0.0, 0.0, 0.0],
     }
     assert [(Path(item.file).name, item.row, item.mutation_id, item.sample_id) for item in result.left_out] == [
         ("S1.vcf", 4, "1:1500:A:C", "T"), ("S1.vcf", 6, "MT:7:A:C", "T"),

@@ -96,8 +96,7 @@ def call(name: str, path: Path, table: pd.DataFrame) -> Caller:
     major, minor = np.full((2, len(table)), -1)
     major[rows], minor[rows] = joined["major_cn"], joined["minor_cn"]
     subclonal = np.zeros(len(table), dtype=bool)
-    if "subclonal_fraction" in joined:
-        subclonal[rows] = joined["subclonal_fraction"].notna()
+    subclonal[rows] = joined["subclonal_fraction"] > 0
     has_segment = np.ones(len(table), dtype=bool)
     reasons: Counter[str] = Counter()
     for item in left_out:

@@ -53,23 +53,21 @@ def join(
 ) -> tuple[pd.DataFrame, list[LeftOut]]:
     """Give each mutation the copy numbers of the segment it lies in.
 
-    Segments of other samples are ignored; those without a sample name are of the only sample of the mutations. The sex
-    and the tumour content, of each sample or of all, are by default those stated in the files of the segments, and an
-    unknown content is 1; the build is inferred from the files of segments and mutations. ``fill_gaps`` gives mutations
-    in no segment the normal copies of their chromosome. Genotype priors that use only totals, or no copy numbers of
-    the tumour, do not need alleles: a total is then returned as ``major_cn``.
+    Segments of other samples are ignored. The sex and the tumour content, of each sample or of all, are by default
+    those stated in the files of the segments, and an unknown content is 1; the build is inferred from the files of
+    segments and mutations. ``fill_gaps`` gives mutations in no segment the normal copies of their chromosome. Genotype
+    priors that use only totals, or no copy numbers of the tumour, do not need alleles: a total is then returned as
+    ``major_cn``.
 
-    The table has the columns ``mutation_id sample_id ref_counts alt_counts major_cn minor_cn normal_cn tumour_content
-    chrom pos ref alt gene``; if any mutation lies in a segment with two states, also ``subclonal_major_cn
-    subclonal_minor_cn subclonal_fraction``, empty (NA) where there is one state. Its index is that of each row among
-    the given mutations. The second result lists the mutations that were left out or changed, in their order.
+    The table has the columns ``file row`` of the mutations, ``mutation_id sample_id ref_counts alt_counts major_cn
+    minor_cn normal_cn tumour_content chrom pos ref alt gene`` and ``subclonal_major_cn subclonal_minor_cn
+    subclonal_fraction``, 0 where there is one state. The second result lists the mutations that were left out or
+    changed, in their order.
     """
     given = variants.table
     if not len(given):
         raise UsageError("there are no mutations to join with the segments")
     samples = list(given["sample_id"].cat.remove_unused_categories().cat.categories)
-    if len(samples) == 1 and all(not hint.sample_id for hint in segments.hints):
-        segments = segments.named({(hint.file, ""): samples[0] for hint in segments.hints})
     check_samples(segments, samples)
     sex = sex or sex_of(segments, samples)
     known = {
@@ -159,23 +157,18 @@ def _table(
     content = [sample.tumour_content for sample in found.samples.values()]
     of_sample = np.array([DEFAULT_TUMOUR_CONTENT if share is None else share for share in content])
     of = found.given[kept]
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
+            **of[["file", "row"]],
             "mutation_id": list(itertools.compress(names, kept)),
-            "sample_id": of["sample_id"],
-            "ref_counts": of["ref_counts"],
-            "alt_counts": of["alt_counts"],
+            **of[["sample_id", "ref_counts", "alt_counts"]],
             "major_cn": states.major[kept],
             "minor_cn": states.minor[kept],
             "normal_cn": normal_cn[kept],
             "tumour_content": of_sample[found.sample[kept]],
-            **{name: of[name] for name in ("chrom", "pos", "ref", "alt", "gene")},
+            **of[["chrom", "pos", "ref", "alt", "gene"]],
+            "subclonal_major_cn": states.second_major[kept],
+            "subclonal_minor_cn": states.second_minor[kept],
+            "subclonal_fraction": states.second_fraction[kept],
         }
     )
-    fraction = states.second_fraction[kept]
-    if (fraction > 0).any():
-        one = fraction == 0
-        table["subclonal_major_cn"] = pd.arrays.IntegerArray(states.second_major[kept], one)
-        table["subclonal_minor_cn"] = pd.arrays.IntegerArray(states.second_minor[kept], one)
-        table["subclonal_fraction"] = np.where(one, np.nan, fraction)
-    return table

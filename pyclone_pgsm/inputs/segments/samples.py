@@ -19,13 +19,10 @@ class Sample(NamedTuple):
 
 
 def check_samples(segments: Segments, samples: Sequence[str]) -> None:
-    """Raise UsageError if no sample of the mutations has segments, or if some have none and some segments no sample."""
+    """Raise UsageError if no sample of the mutations has segments."""
     names = sorted(segments.table["sample_id"].unique())
-    missing = [sample for sample in samples if sample not in names]
-    if len(missing) == len(samples) or (missing and "" in names):
-        has = listed([name for name in names if name]) or "no sample that has a name"
-        unnamed = "; some do not say of which sample they are" if "" in names else ""
-        raise UsageError(f"no copy-number segments of {listed(missing)}: those given are of {has}{unnamed}")
+    if set(samples).isdisjoint(names):
+        raise UsageError(f"no copy-number segments of {listed(samples)}: those given are of {listed(names)}")
 
 
 def sex_of(segments: Segments, samples: Sequence[str]) -> Sex | None:

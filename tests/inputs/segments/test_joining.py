@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from segment_files import FILES, segment_table, tabs, variants
 
+from pyclone_pgsm.analyses.prepare import Prepared, write_prepared
 from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.inputs.genome import LENGTHS
 from pyclone_pgsm.inputs.mutations.model import Variants
@@ -16,8 +17,9 @@ from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.inputs.segments import Hint, Segments, join, read_segments
 
 COLUMNS = [
-    "mutation_id", "sample_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn", "tumour_content",
-    "chrom", "pos", "ref", "alt", "gene",
+    "file", "row", "mutation_id", "sample_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn",
+    "tumour_content", "chrom", "pos", "ref", "alt", "gene", "subclonal_major_cn", "subclonal_minor_cn",
+    "subclonal_fraction",
 ]  # fmt: skip
 
 
@@ -49,7 +51,8 @@ def reason(variants_: Variants, segments: Segments, **options) -> str:
 def test_what_a_row_has() -> None:
     table, left_out = join(variants(("1", 500)), given({"major_cn": 2}))
     assert list(table.columns) == COLUMNS
-    assert table.iloc[0].tolist() == ["1:500:A:C", "S", 30, 10, 2, 1, 2, 1.0, "1", 500, "A", "C", ""]
+    row = ["v.vcf", 10, "1:500:A:C", "S", 30, 10, 2, 1, 2, 1.0, "1", 500, "A", "C", "", 0, 0, 0.0]
+    assert table.iloc[0].tolist() == row
     assert left_out == []
 
 
@@ -88,9 +91,8 @@ def test_result_is_read_back(tmp_path: Path) -> None:
         {"chrom": "2", "major_cn": 0, "minor_cn": 0},
     )
     table, _ = join(variants(("1", 5), ("1", 2500), ("2", 5)), segments, tumour_content={"S": 0.6})
-    path = tmp_path / "joined.tsv"
-    table.to_csv(path, sep="\t", index=False)
-    observations, left_out = read_tables(path)
+    write_prepared(Prepared(table, [], [], [], None, "major"), tmp_path)
+    observations, left_out = read_tables(tmp_path / "table.tsv")
     assert observations.mutation_ids == ["1:5:A:C", "1:2500:A:C"]
     assert observations.subclonal_fraction[:, 0].tolist() == pytest.approx([0.3, 0.0])
     assert observations.subclonal_major_cn[:, 0].tolist() == [3, 0]
@@ -299,7 +301,7 @@ def test_overlaps_are_named_among_other_samples() -> None:
 def test_same_interval_twice_without_shares(tmp_path: Path) -> None:
     path = tmp_path / "s.tsv"
     path.write_text("chrom,start,end,major_cn,minor_cn\n1,1,9,2,1\n1,1,9,1,1\n2,1,9,2,1\n2,1,9,2,1\n")
-    table, left_out = join(variants(("1", 5), ("2", 5)), read_segments(path))
+    table, left_out = join(variants(("1", 5), ("2", 5)), read_segments(path, sample_id="S"))
     assert numbers(table, "chrom", "major_cn", "minor_cn") == [("2", 2, 1)]
     assert "two segments with different copy numbers hold it" in left_out[0].reason
 
@@ -344,11 +346,10 @@ def test_subclonal_columns() -> None:
         "major_cn": 2,
     }
     table, _ = join(variants(("1", 5), ("2", 5)), given(two, {"chrom": "2"}))
-    assert list(table.columns) == [*COLUMNS, "subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction"]
     assert numbers(table, "major_cn", "minor_cn") == [(3, 1), (1, 1)]
-    assert table["subclonal_major_cn"].tolist() == [2, pd.NA]
-    assert table["subclonal_minor_cn"].tolist() == [1, pd.NA]
-    assert table["subclonal_fraction"].tolist() == pytest.approx([0.3, np.nan], nan_ok=True)
+    assert table["subclonal_major_cn"].tolist() == [2, 0]
+    assert table["subclonal_minor_cn"].tolist() == [1, 0]
+    assert table["subclonal_fraction"].tolist() == pytest.approx([0.3, 0.0])
 
 
 def test_titan_event_in_some_cells() -> None:
@@ -366,7 +367,7 @@ def test_shares_of_all_cells() -> None:
     clonal = {**event, "chrom": "2", "fraction": 0.82}
     segments = given(event, clonal, {**clonal, "chrom": "3", "fraction": 0.74})
     table, _ = join(variants(("1", 5), ("2", 5), ("3", 5)), segments, tumour_content=0.8)
-    assert table["subclonal_fraction"].tolist() == pytest.approx([0.5, np.nan, np.nan], nan_ok=True)
+    assert table["subclonal_fraction"].tolist() == pytest.approx([0.5, 0.0, 0.0])
     assert copies(table) == [(2, 0, 2)] * 3
     with pytest.raises(
         UsageError, match=r"the segments of sample 'S' tell shares of all cells, normal ones included"
@@ -396,8 +397,8 @@ def test_too_many_states(tmp_path: Path) -> None:
         )
     )
     mutations = variants(("1", 5), ("2", 5), ("3", 5), ("4", 5))
-    table, left_out = join(mutations, read_segments(path), tumour_content=0.8)
-    assert numbers(table, "chrom", "major_cn", "subclonal_major_cn") == [("1", 1, pd.NA), ("4", 3, 2)]
+    table, left_out = join(mutations, read_segments(path, sample_id="S"), tumour_content=0.8)
+    assert numbers(table, "chrom", "major_cn", "subclonal_major_cn") == [("1", 1, 0), ("4", 3, 2)]
     text = (
         "the tumour cells of its segment (row {} of {}) are in more than two copy-number states, and more than 10 % of "
         "them in none of the two largest"
@@ -421,7 +422,7 @@ def test_two_largest_states_stand_for_all(tmp_path: Path) -> None:
             "3 1 9 2 1 0.3",
         )
     )
-    table, left_out = join(variants(("1", 5), ("2", 5), ("3", 5)), read_segments(path))
+    table, left_out = join(variants(("1", 5), ("2", 5), ("3", 5)), read_segments(path, sample_id="S"))
     assert numbers(table, "chrom", "major_cn", "subclonal_major_cn") == [("1", 4, 2), ("3", 2, 3)]
     assert table["subclonal_fraction"].tolist() == pytest.approx([0.3 / 0.9, 0.4])
     text = f"the tumour cells of its segment (row {{}} of {path}) are in more than two copy-number states{{}}"
@@ -440,18 +441,6 @@ def test_sample_without_segments() -> None:
         assert [(item.sample_id, item.reason) for item in left_out] == [("B", reason)]
     with pytest.raises(UsageError, match="no copy-number segments of 'A', 'B': those given are of 'C'"):
         join(calls, given({"sample_id": "C"}))
-    with pytest.raises(
-        UsageError, match=r"of 'S': those given are of 'A'; some do not say of which sample they are"
-    ):
-        join(variants(("1", 5)), given({"sample_id": "A"}, {"sample_id": ""}))
-    with pytest.raises(
-        UsageError, match=r"no copy-number segments of 'A', 'B': those given are of no sample that has"
-    ):
-        join(variants(("1", 5, "A"), ("1", 5, "B")), given({"sample_id": ""}))
-
-
-def test_segments_without_a_name_are_of_the_only_sample() -> None:
-    assert len(join(variants(("1", 5)), given({"sample_id": ""}))[0]) == 1
 
 
 def test_different_builds() -> None:
