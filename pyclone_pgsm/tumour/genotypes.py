@@ -12,7 +12,7 @@ fill first, and how many copies carry the mutation in each (derived in docs/subc
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import CLONAL, PRIORS_WITHOUT_COPY_NUMBERS
@@ -20,7 +20,6 @@ from pyclone_pgsm.inputs.observations import CLONAL, PRIORS_WITHOUT_COPY_NUMBERS
 State = tuple[int, int, int, int]
 CopyNumber = tuple[int, int]
 """Major and minor copies."""
-History = TypeVar("History", State, tuple[int, int, int, int, int, float])
 
 
 class Genotype(NamedTuple):
@@ -145,10 +144,7 @@ def clonal_genotypes(major_cn: int, minor_cn: int, normal_cn: int) -> list[Genot
     one copy would be likelier below a prevalence of 1 than at 1, and the late mutations of all cells would leave it.)
     """
     states = genotype_states(CLONAL, major_cn, minor_cn, normal_cn)
-    return [
-        Genotype(*state, is_strict=is_strict and state[-1] > 1, log_weight=log_weight)
-        for state, is_strict, log_weight in _strict_and_loose(states)
-    ]
+    return _strict_and_loose([Genotype(*state) for state in states])
 
 
 def two_state_genotypes(
@@ -172,25 +168,21 @@ def two_state_genotypes(
         )
     pairs = _mutant_copies(prior, one, two, normal_cn)
     c_one, c_two = sum(one), sum(two)
-    histories = [(normal_cn, c_two, c_one, a, b, 1.0 - fraction) for a, b in pairs if c_one]
-    histories += [(normal_cn, c_one, c_two, b, a, fraction) for a, b in pairs if c_two]
-    return [
-        Genotype(*history, is_strict, log_weight)
-        for history, is_strict, log_weight in _strict_and_loose(histories)
-    ]
+    genotypes = [Genotype(normal_cn, c_two, c_one, a, b, 1.0 - fraction) for a, b in pairs if c_one]
+    genotypes += [Genotype(normal_cn, c_one, c_two, b, a, fraction) for a, b in pairs if c_two]
+    return _strict_and_loose(genotypes)
 
 
-def _strict_and_loose(histories: Sequence[History]) -> list[tuple[History, bool, float]]:
-    """Return equally likely histories, those with several mutant copies strict and loose, with their log weights."""
-    weighted = [
-        (history, is_strict, weight)
-        for history in histories
-        for is_strict, weight in (
-            [(True, 1.0 - LOOSE), (False, LOOSE)] if max(history[3:5]) > 1 else [(True, 1.0)]
-        )
-    ]
-    scale = len(weighted) / len(histories)
-    return [(history, is_strict, math.log(weight * scale)) for history, is_strict, weight in weighted]
+def _strict_and_loose(genotypes: Sequence[Genotype]) -> list[Genotype]:
+    """Return equally likely genotypes, those with several mutant copies strict and loose, with their log weights."""
+    weighted = []
+    for genotype in genotypes:
+        if max(genotype.first_mutant, genotype.other_mutant) > 1:
+            weighted += [(genotype._replace(is_strict=True), 1.0 - LOOSE), (genotype, LOOSE)]
+        else:
+            weighted.append((genotype, 1.0))
+    scale = len(weighted) / len(genotypes)
+    return [genotype._replace(log_weight=math.log(weight * scale)) for genotype, weight in weighted]
 
 
 def _mutant_copies(prior: str, one: CopyNumber, two: CopyNumber, normal_cn: int) -> list[tuple[int, int]]:
