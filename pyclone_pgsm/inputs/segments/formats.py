@@ -26,7 +26,6 @@ _MAJOR = ("major_cn", "major", "majorcopynumber", "nMajor")
 _MINOR = ("minor_cn", "minor", "minorcopynumber", "nMinor")
 _TOTAL = ("total_cn", "totcn", "total", "copyNumber", "cn", "tcn")
 
-
 Names = Mapping[str, str | tuple[str, ...]]
 
 
@@ -74,8 +73,8 @@ class Layout:
 
 
 _TITAN_SHARE = {"fraction": ("cellular_prevalence", "cellularfrequency", "clonal_frequency")}
-_TITAN = {"state": ("TITAN_state", "titancall", "clonalcluster")}
 _CNVKIT = {"log2": "log2"}
+_NORMAL = {"normal": ("normalcn", "normaltotalcn")}
 
 LAYOUTS = (
     Layout(
@@ -103,7 +102,7 @@ LAYOUTS = (
     Layout(
         "titan",
         "TitanCNA segments",
-        {"major": "major_cn", "minor": "minor_cn", **_TITAN},
+        {"major": "major_cn", "minor": "minor_cn", "state": ("TITAN_state", "titancall", "clonalcluster")},
         alleles.of_titan,
         optional={**_TITAN_SHARE, "total": "copyNumber"},
     ),
@@ -182,12 +181,7 @@ LAYOUTS = (
         alleles.of_real_pair,
         place={"chrom": _CHROM, "start": ("Start.bp", "start"), "end": ("End.bp", "end")},
     ),
-    Layout(
-        "purecn",
-        "PureCN loh.csv",
-        {"total": "C", "minor": "M"},
-        alleles.of_purecn,
-    ),
+    Layout("purecn", "PureCN loh.csv", {"total": "C", "minor": "M"}, alleles.of_purecn),
     Layout(
         "pcgr",
         "PCGR cna.tsv",
@@ -204,26 +198,17 @@ LAYOUTS = (
             "second_fraction": "subclonal_fraction",
         },
         alleles.of_two_states,
-        optional={"normal": ("normalcn", "normaltotalcn")},
+        optional=_NORMAL,
     ),
     Layout(
         "generic",
         "chrom start end major_cn minor_cn",
         {"major": _MAJOR, "minor": _MINOR},
         partial(alleles.of_real_pair, is_ordered=True),
-        optional={
-            "normal": ("normalcn", "normaltotalcn"),
-            "fraction": "cellular_prevalence",
-            "total": ("total_cn", "totcn"),
-        },
+        optional={**_NORMAL, "fraction": "cellular_prevalence", "total": ("total_cn", "totcn")},
         has_rows_for_states=True,
     ),
-    Layout(
-        "generic",
-        "chrom start end total_cn",
-        {"total": _TOTAL},
-        optional={"normal": ("normalcn", "normaltotalcn")},
-    ),
+    Layout("generic", "chrom start end total_cn", {"total": _TOTAL}, optional=_NORMAL),
     Layout(  # otherwise a plain table, whose shares are of the tumour cells: only if the user names the format
         "phylowgs",
         "PhyloWGS cnvs.txt without copy_number",

@@ -29,12 +29,6 @@ from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_b
 from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.values import Name
 
-_PURITY = "purity"
-"""Additional column with the purity of each row's sample, if the file gives it."""
-_PLOIDY = "ploidy"
-"""Additional column with the ploidy of each row's sample; NaN where the file does not give it."""
-_NAME = "name_in_file"
-"""Additional column with the sample that the file names."""
 _MOST_STATES = 32
 _ENDINGS = re.compile(
     r"(\.purple\.cnv(\.somatic)?|[._-]call|[._-]titan|[._-]ichor|[._-]facets|[._-]cncf|[._-]cnvkit|[._-]sequenza|"
@@ -178,7 +172,11 @@ def _read_file(
 
 
 def _frame(cells: SegmentCells, layout: Layout, samples: NDArray) -> pd.DataFrame:
-    """Return the rows of the file in the columns of `Segments.table`, `REAL`, and the additional ones above."""
+    """Return the rows of the file in the columns of `Segments.table`, `REAL`, and others on their sample.
+
+    ``name_in_file`` is the sample that the file names; ``ploidy`` and ``purity`` are NaN where the file does not give
+    them.
+    """
     frame = layout.read(cells).assign(
         file=cells.problems.file,
         row=cells.lines,
@@ -188,8 +186,8 @@ def _frame(cells: SegmentCells, layout: Layout, samples: NDArray) -> pd.DataFram
         end=cells.read("end", POSITION, np.int64, UNKNOWN),
         normal_cn=cells.numbers("normal", NORMAL_COPIES, np.int64),
     )
-    frame = frame.astype(COLUMNS).assign(**{_NAME: samples, _PLOIDY: cells.real_copies("ploidy")})
-    return frame.assign(**{_PURITY: 1 - cells.share("u_normal")}) if "u_normal" in cells else frame
+    ploidy, purity = cells.real_copies("ploidy"), 1 - cells.share("u_normal")
+    return frame.astype(COLUMNS).assign(name_in_file=samples, ploidy=ploidy, purity=purity)
 
 
 def _wanted(
@@ -263,19 +261,17 @@ def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit) -> list[Hin
     hints = []
     for sample, of in frame.groupby("sample_id", observed=True, sort=False):
         build = builds_that_fit(last_positions(of["chrom"], of["end"]))
-        # 0 in a sample without tumour cells
-        purity = of[_PURITY].tolist()[0] or None if _PURITY in of else None
-        ploidy = next(iter(of[_PLOIDY].dropna().tolist()), None)
+        ploidy, purity = (next(iter(of[name].dropna().tolist()), None) for name in ("ploidy", "purity"))
         hints.append(
             Hint(
                 file=file,
                 sample_id=str(sample),
                 format=layout.format,
-                purity=purity if fit.purity is None else fit.purity,
+                purity=fit.purity or purity or None,  # 0 in a sample without tumour cells
                 ploidy=ploidy if fit.ploidy is None else fit.ploidy,
                 sex=fit.sex,
                 build=build[0] if len(build) == 1 else None,
-                name_in_file=of[_NAME].tolist()[0],
+                name_in_file=of["name_in_file"].tolist()[0],
             )
         )
     return hints
