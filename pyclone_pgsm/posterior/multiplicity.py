@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
-from pyclone_pgsm.tumour.grid import LocusTable, states_of_rows
+from pyclone_pgsm.tumour.grid import LocusTable, loci_of
 from pyclone_pgsm.tumour.kernels import ROUNDING, log_reads, log_weight, variant_share
 
 NEGLIGIBLE_MASS = 1e-9  # posterior mass of a grid point that is not taken into account
@@ -101,9 +101,7 @@ class Multiplicities:
 
     def __init__(self, parts: Sequence[tuple[LocusTable, float]], genotype_prior: str) -> None:
         """Take the observations of all samples, or of each sample, and their precision (infinite: binomial)."""
-        self._parts = [
-            (table, precision, *states_of_rows(table, genotype_prior)) for table, precision in parts
-        ]
+        self._parts = [(loci_of(table, genotype_prior), precision) for table, precision in parts]
         shape = len(parts[0][0].index), sum(table.index.shape[1] for table, _ in parts)
         self.number = np.zeros(shape, np.int64)
         self.probability = np.full(shape, np.nan)
@@ -111,14 +109,15 @@ class Multiplicities:
     def find(self, first: int, density: NDArray[np.float64]) -> None:
         """Find those of the mutations from `first` on whose prevalences have the posterior `density` (n, D, G)."""
         column = 0
-        for table, precision, states, bounds in self._parts:
+        for loci, precision in self._parts:
+            table = loci.table
             _find(
                 column,
                 table.index[first : first + len(density)],
                 table.alt_counts,
                 table.ref_counts,
-                states,
-                bounds,
+                loci.states,
+                loci.bounds,
                 table.tumour_content,
                 table.error_rate,
                 density,

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
-from pyclone_pgsm.tumour.grid import LocusTable, states_of_rows
+from pyclone_pgsm.tumour.grid import LocusTable, loci_of
 from pyclone_pgsm.tumour.kernels import log_constant, log_reads, log_weight, variant_share
 
 POINTS = 16
@@ -161,12 +161,12 @@ def _of_samples(
     which, row = np.divmod(distinct, max(1, table.num_rows))
     found = np.empty((2, len(row)))
     if len(row):
-        states, bounds = states_of_rows(table, genotype_prior)
+        loci = loci_of(table, genotype_prior)
         _judge(
             table.alt_counts[row],
             table.ref_counts[row],
-            states,
-            bounds[row],
+            loci.states,
+            loci.bounds[row],
             table.tumour_content[row],
             table.error_rate[row],
             points,

@@ -86,8 +86,8 @@ class Loci(NamedTuple):
         Number of each row's group; rows of a group are adjacent and differ in the counts only.
     states : (N, 8) float64
         The genotypes of all combinations of copy numbers.
-    bounds : (groups, 2) int64
-        The first and the last + 1 of each group.
+    bounds : (U, 2) int64
+        The first and the last + 1 of each row.
     """
 
     table: LocusTable
@@ -203,13 +203,8 @@ def loci_of(table: LocusTable, genotype_prior: str) -> Loci:
     bounds = np.column_stack([ends - sizes, ends])
     flat = [state for states in lists for state in states]
     states = np.array(flat, float).reshape(-1, 8)
-    return Loci(table, np.cumsum(is_first) - 1, states, bounds[which.reshape(-1)])
-
-
-def states_of_rows(table: LocusTable, prior: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the genotypes (N, 8) of all combinations of copy numbers; first and last + 1 for each row, (U, 2)."""
-    loci = loci_of(table, prior)
-    return loci.states, loci.bounds[loci.group]
+    group = np.cumsum(is_first) - 1
+    return Loci(table, group, states, bounds[which.reshape(-1)][group])
 
 
 def _copy_numbers(table: LocusTable) -> tuple[NDArray[np.generic], ...]:
@@ -270,7 +265,7 @@ class ReadsAtPrevalences:
         self._ref, self._alt = loci.table.ref_counts[rows], loci.table.alt_counts[rows]
         self._tumour_content = loci.table.tumour_content[rows[first]]
         self._error_rate = loci.table.error_rate[rows[first]]
-        self._states, self._bounds = loci.states, loci.bounds[group[first]]
+        self._states, self._bounds = loci.states, loci.bounds[rows[first]]
         self._prevalences = prevalences
         self._lists = lists[first]
 
