@@ -180,22 +180,26 @@ class PyCloneModel(Model):
         self.hyperparameters: tuple[str, ...] = (*choices, *weights)
         self.num_observations = len(table.index)
         self.has_exchanges = self.num_observations >= LEAST_MEMBERS
-        # for each part, the positions of its precision, error rate and tumour content among the hyperparameters
-        self._sources = [
+        # for each part, the names that its precision, error rate and tumour content have if they are inferred
+        self._names = [
             (
-                self._place_of("precision", sample),
-                self._place_of("error_rate") if infers_error_rate else None,
-                self._place_of("tumour_content", sample),
+                "precision" if "precision" in choices else f"precision:{sample}",
+                "error_rate" if infers_error_rate else "",
+                f"tumour_content:{sample}",
             )
             for sample, infers_error_rate in zip(samples, infer_error_rate)
         ]
-        self._keeps_all_tables = sum(map(self._bytes_of_all_tables, range(len(parts)))) <= CACHED_BYTES
+        num_settings = [
+            math.prod(len(choices[name].values) for name in names if name in choices) for names in self._names
+        ]
+        bytes_per_row = grid_size * BYTES_PER_POINT
+        all_rows = sum(part.num_rows * number for part, number in zip(parts, num_settings))
+        self._keeps_all_tables = all_rows * bytes_per_row <= CACHED_BYTES
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._summed_out_share = 0.0
         if any(infer_error_rate):
             self._summed_out_share = 1.0 if self._keeps_all_tables else SUMMED_OUT_SHARE
         self.num_proposals = CONTENT_PROPOSALS * len(contents) + any(infer_error_rate)
-        bytes_per_row = grid_size * BYTES_PER_POINT
         largest_part = max(part.num_rows for part in parts) * bytes_per_row
         self._grid = TableCache(self._make_grid, 3 * len(parts), largest_part)
         self._likelihood = TableCache(self._assemble, 3, int(self._first_rows[-1]) * bytes_per_row)
@@ -229,28 +233,17 @@ class PyCloneModel(Model):
             return likelihood
         return likelihood._replace(component_means=likelihood.likelihood @ self._components.T)
 
-    def _bytes_of_all_tables(self, part: int) -> int:
-        """Return the size of the tables of a part in all settings."""
-        sizes = [len(self.choices[place].values) for place in self._sources[part] if place is not None]
-        return math.prod(sizes) * self._parts[part].table.num_rows * self.grid_size * BYTES_PER_POINT
-
     def _settings(self, values: Values) -> tuple[_Setting, ...]:
         """Return the setting of each part."""
+        inferred = dict(zip(self.hyperparameters, values))
         return tuple(
             _Setting(
-                self._fixed_precision if precision is None else values[precision],
-                None if error_rate is None else values[error_rate],
-                None if tumour_content is None else values[tumour_content],
+                inferred.get(precision, self._fixed_precision),
+                inferred.get(error_rate),
+                inferred.get(tumour_content),
             )
-            for precision, error_rate, tumour_content in self._sources
+            for precision, error_rate, tumour_content in self._names
         )
-
-    def _place_of(self, name: str, sample: str = "") -> int | None:
-        """Return the position of a hyperparameter of this sample, or of all samples; None if it is not inferred."""
-        for inferred in (f"{name}:{sample}", name):
-            if inferred in self.hyperparameters:
-                return self.hyperparameters.index(inferred)
-        return None
 
     def _make_grid(self, key: tuple[int, _Setting]) -> XiGrid:
         """Compute the tables of a part in a setting."""
