@@ -56,7 +56,7 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
         one = table.num_rows * (16 * G + 24 * CHUNKS)
         is_inferred = options.precision in (None, PER_SAMPLE) and options.density != "binomial"
         is_inferred = is_inferred or bool((table.error_rate != table.error_rate).any())
-        is_split = options.is_split_by_sample
+        is_split = options.precision == PER_SAMPLE or bool(options.tumour_content)
         sets = 1
         if is_inferred or is_split:
             sets = max(3, min(VISITED, CACHED_BYTES // max(1, one))) + 1  # the one being made

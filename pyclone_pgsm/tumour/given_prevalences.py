@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.tumour.grid import Loci, ReadsAtPrevalences, prevalence_grid
+from pyclone_pgsm.tumour.grid import Loci, prevalence_grid, xi_at_prevalences
 
 
 def likelihood_given(
@@ -18,17 +18,17 @@ def likelihood_given(
 
     `index` (T, D) has the row of each mutation in each sample, -1 where its reads are left out, and `points` (T, D) the
     prevalences as points of the grid. The result is a function of precision, error rate and tumour content, which are
-    those of :meth:`ReadsAtPrevalences.xi`.
+    those of :func:`~pyclone_pgsm.tumour.grid.xi_at_prevalences`.
     """
     cells, counts = distinct_cells(index, points, grid_size)
     rows, points = np.divmod(cells, grid_size)
     order = np.lexsort((points, loci.group[rows]))
     counts = counts[order]
-    reads = ReadsAtPrevalences(loci, rows[order], prevalence_grid(grid_size)[:, None], points[order])
+    compute = xi_at_prevalences(loci, rows[order], prevalence_grid(grid_size)[:, None], points[order])
 
     def log_likelihood(precision: float, error_rate: float | None, tumour_content: float | None) -> float:
         """Return the sum of Xi over all reads, with constants; each of its maxima is over a single point."""
-        _, xi_max = reads.xi(precision, error_rate, tumour_content)
+        _, xi_max = compute(precision, error_rate, tumour_content)
         return float(counts @ xi_max)
 
     return log_likelihood

@@ -10,6 +10,7 @@ them. If the tumour cells have two copy-number states, xi is that of docs/subclo
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -234,72 +235,50 @@ def likelihood_grid(
     """Compute Xi for every distinct observation, at G = `grid_size` prevalences.
 
     `precision` is s of the beta-binomial, p ~ Beta(s mean, s (1 - mean)); infinity is the binomial. `error_rate` and
-    `tumour_content` are those of :meth:`ReadsAtPrevalences.xi`.
+    `tumour_content` are those of :func:`xi_at_prevalences`.
     """
     rows = np.arange(loci.table.num_rows)
-    reads = ReadsAtPrevalences(loci, rows, prevalence_grid(grid_size)[None, :], np.zeros_like(rows))
-    xi, xi_max = reads.xi(precision, error_rate, tumour_content)
+    compute = xi_at_prevalences(loci, rows, prevalence_grid(grid_size)[None, :], np.zeros_like(rows))
+    xi, xi_max = compute(precision, error_rate, tumour_content)
     likelihood = np.exp(xi)
     log_mean = np.log(likelihood.mean(axis=1))
     likelihood[likelihood < 1e-300] = 0.0  # subnormal numbers are slow, and their last digits wrong
     return XiGrid(xi, likelihood, xi_max, log_mean)
 
 
-class ReadsAtPrevalences:
-    """The observations in some rows, each with one of n lists of prevalences at which its likelihood is computed.
+def xi_at_prevalences(
+    loci: Loci, rows: NDArray[np.int64], prevalences: NDArray[np.float64], lists: NDArray[np.int64]
+) -> Callable[[float, float | None, float | None], tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Return a function that computes Xi - max Xi, (N, P), and max Xi, (N,), of the observations in some rows.
 
-    The lists are the rows of `prevalences` (n, P), and `lists` (N,) has the number of each list for the rows (N,). It
-    is faster if rows of the same group and with the same list are adjacent.
+    Each is computed at one of n lists of prevalences, the rows of `prevalences` (n, P); `lists` (N,) has the number of
+    each list for the rows (N,). It is faster if rows of the same group and with the same list are adjacent.
+
+    The function takes the precision, an error rate in place of those of the table that are NaN, and a tumour content
+    in place of all of the table; the last two may be None.
     """
+    group = loci.group[rows]
+    first = np.flatnonzero((np.diff(group, prepend=-1) != 0) | (np.diff(lists, prepend=-1) != 0))
+    groups, lists = np.append(first, len(rows)), lists[first]
+    ref, alt = loci.table.ref_counts[rows], loci.table.alt_counts[rows]
+    columns = loci.table.error_rate, loci.table.tumour_content, loci.bounds
+    known_rates, known_contents, bounds = (column[rows[first]] for column in columns)
 
-    def __init__(
-        self,
-        loci: Loci,
-        rows: NDArray[np.int64],
-        prevalences: NDArray[np.float64],
-        lists: NDArray[np.int64],
-    ) -> None:
-        group = loci.group[rows]
-        first = np.flatnonzero((np.diff(group, prepend=-1) != 0) | (np.diff(lists, prepend=-1) != 0))
-        self._groups = np.append(first, len(rows))
-        self._ref, self._alt = loci.table.ref_counts[rows], loci.table.alt_counts[rows]
-        self._tumour_content = loci.table.tumour_content[rows[first]]
-        self._error_rate = loci.table.error_rate[rows[first]]
-        self._states, self._bounds = loci.states, loci.bounds[rows[first]]
-        self._prevalences = prevalences
-        self._lists = lists[first]
-
-    def xi(
-        self, precision: float, error_rate: float | None = None, tumour_content: float | None = None
+    def compute(
+        precision: float, error_rate: float | None, tumour_content: float | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Compute Xi - max Xi, (N, P), and max Xi, (N,), of every row.
-
-        `error_rate` replaces those of the table that are NaN, `tumour_content` all of the table.
-        """
         from pyclone_pgsm.tumour.kernels import fill_grid
 
         if not precision > 0:
             raise UsageError(f"precision {precision}: the beta-binomial needs a number above 0")
-        error_rates = self._error_rate
+        rates, contents = known_rates, known_contents
         if error_rate is not None:
-            error_rates = np.where(np.isnan(error_rates), error_rate, error_rates)
-        tumour_contents = self._tumour_content
+            rates = np.where(np.isnan(rates), error_rate, rates)
         if tumour_content is not None:
-            tumour_contents = np.full(len(tumour_contents), tumour_content)
-        xi = np.empty((len(self._ref), self._prevalences.shape[1]))
-        xi_max = np.empty(len(self._ref))
-        fill_grid(
-            xi,
-            xi_max,
-            self._ref,
-            self._alt,
-            self._groups,
-            self._states,
-            self._bounds,
-            tumour_contents,
-            error_rates,
-            self._prevalences,
-            self._lists,
-            float(precision),
-        )
+            contents = np.full(len(contents), tumour_content)
+        xi, xi_max = np.empty((len(ref), prevalences.shape[1])), np.empty(len(ref))
+        observed = ref, alt, groups, loci.states, bounds, contents, rates
+        fill_grid(xi, xi_max, *observed, prevalences, lists, float(precision))
         return xi, xi_max
+
+    return compute

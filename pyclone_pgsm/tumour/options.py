@@ -119,11 +119,6 @@ class TumourOptions(ModelOptions):
         """Whether mutations may be outliers."""
         return self.outlier_prob > 0.0
 
-    @property
-    def is_split_by_sample(self) -> bool:
-        """Whether there are hyperparameters per sample, so that each sample has its own tables."""
-        return self.precision == PER_SAMPLE or bool(self.tumour_content)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the options in JSON's types, without tumour contents and outliers if there are none."""
         contents = {sample: list(content) for sample, content in self.tumour_content.items()}

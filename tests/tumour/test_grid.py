@@ -23,13 +23,13 @@ from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS, LOOSE
 from pyclone_pgsm.tumour.grid import (
     GRID_SIZES,
     LocusTable,
-    ReadsAtPrevalences,
     XiGrid,
     choose_grid_size,
     deduplicate,
     likelihood_grid,
     loci_of,
     prevalence_grid,
+    xi_at_prevalences,
 )
 
 COLUMNS = [field.name for field in dataclasses.fields(Row)]
@@ -207,10 +207,10 @@ def test_a_few_points_of_each_row_are_those_of_the_grid(precision: float) -> Non
     loci = loci_of(table, "major")
     grid = likelihood_grid(loci_of(table, "major"), 51, precision)
     expected = grid.xi[rows[:, None], points[places]] + grid.xi_max[rows, None]
-    xi, xi_max = ReadsAtPrevalences(loci, rows, points / 50, places).xi(precision)
+    xi, xi_max = xi_at_prevalences(loci, rows, points / 50, places)(precision, None, None)
     assert (xi.max(axis=1) == 0.0).all()
     np.testing.assert_allclose(xi + xi_max[:, None], expected, rtol=1e-10, atol=1e-10)
-    none, _ = ReadsAtPrevalences(loci, rows[:0], points / 50, places[:0]).xi(math.inf)
+    none, _ = xi_at_prevalences(loci, rows[:0], points / 50, places[:0])(math.inf, None, None)
     assert none.shape == (0, 4)
 
 
