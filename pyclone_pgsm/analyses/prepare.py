@@ -121,7 +121,6 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
     used = [sample for sample in samples if sample in joined]
     if isinstance(content, Mapping):
         content = {sample: value for sample, value in content.items() if sample in joined}
-    unknown = _purity_unknown(used, segments, content)
     without_rows = [sample for sample in samples if sample not in joined]
     # a file may have samples of other patients, too
     of_samples = [item for item in segments.left_out if item.sample_id in ("", *samples)]
@@ -140,7 +139,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
             *_shared_segments(segments, advice),
             *_segments_of_others(segments, samples),
             *_shares_of_all_cells(table, segments),
-            *unknown,
+            *_purity_unknown(used, segments, content),
         ],
         tumour_content=content,
         genotype_prior=options.genotype_prior,
@@ -248,5 +247,4 @@ def _samples_left_out(samples: Sequence[str], left_out: Sequence[LeftOut]) -> li
 def _purity_unknown(samples: Sequence[str], segments: Segments, content: ContentOption) -> list[str]:
     given = {hint.sample_id for hint in segments.hints if hint.purity is not None}
     given |= set(content if isinstance(content, Mapping) else samples if content is not None else ())
-    unknown = [sample for sample in samples if sample not in given]
-    return [content_taken_as_one(unknown)] if unknown else []
+    return content_taken_as_one([sample for sample in samples if sample not in given])

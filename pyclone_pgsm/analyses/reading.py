@@ -42,10 +42,9 @@ def read_counts(
 ) -> Reading:
     """Read one tumour from tables of read counts; options are those of `read_tables` of `inputs.read_counts.tables`."""
     observations, left_out = read_sources(sources, tumour_content, error_rate, genotype_prior)
-    unknown = observations.content_unknown
-    warnings = [content_taken_as_one(unknown)] if unknown else []
     inferred = uncertain(tumour_content, observations.sample_ids)
-    warnings += [*observations.content_varies, *suspicions(observations, genotype_prior, inferred)]
+    warnings = content_taken_as_one(observations.content_unknown) + observations.content_varies
+    warnings += suspicions(observations, genotype_prior, inferred)
     return Reading(observations, left_out, tumour_content, [], warnings)
 
 

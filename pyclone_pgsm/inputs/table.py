@@ -144,8 +144,8 @@ class Table:
                     values[place] = text
         if faults:
             rows = np.isin(column.codes, list(faults))
-            of_row = column.codes
-            self.note(rows if matters is None else rows & matters, part, lambda row: faults[int(of_row[row])])
+            where = rows if matters is None else rows & matters
+            self.note(where, part, lambda row: faults[int(column.codes[row])])
         return values[column.codes]
 
     def is_empty(self, part: str) -> NDArray[np.bool_]:

@@ -83,7 +83,7 @@ def read_vcf(
             collected.add(number, fields)
     table = collected.table()
     if not len(table) and not problems:
-        message = collected.why_nothing()
+        message = why_nothing(collected.num_read, "records", collected.left_out)
         if not header.samples and not collected.any_in_info:
             of_header = f"{COLUMNS}; this one" if header.width == len(WITHOUT_SAMPLES) else "this VCF"
             message = f"{of_header} has no samples, so it has no read counts; nor has INFO of any record, as "
@@ -235,12 +235,12 @@ class _Collected:
         # INFO does not name its sample: there must be one tumour, and at most a normal sample beside it
         self._info_is_of_sample = len(chosen) == 1 and len(names) <= 2
         self._all_filters, self._problems = all_filters, problems
-        self._num_read = 0
+        self.num_read = 0
         self._columns: dict[str, list[Any]] = {name: [] for name in MUTATION_COLUMNS if name != "file"}
 
     def add(self, row: int, fields: Sequence[str]) -> None:
         """Add one record, given its columns."""
-        self._num_read += 1
+        self.num_read += 1
         try:
             self._take(_record(row, fields, self._header, self._places))
         except FaultError as fault:
@@ -315,12 +315,6 @@ class _Collected:
 
     def _note(self, row: int, fault: FaultError, column: str = "") -> None:
         self._problems.add_one_of("value", str(fault), row, fault.column or column, fault.value)
-
-    def why_nothing(self) -> str:
-        """Return why no record gave a mutation."""
-        if not self._num_read:
-            return "there are no records below the header"
-        return why_nothing(self._num_read, "records", self.left_out)
 
     def table(self) -> pd.DataFrame:
         """Return the mutations, as `Variants.table` without the column ``file``."""

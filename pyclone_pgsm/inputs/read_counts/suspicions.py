@@ -75,9 +75,10 @@ def suspicions(
     ]
 
 
-def content_taken_as_one(samples: Sequence[str]) -> str:
-    """Return the message about samples whose tumour content is not specified."""
-    return f"tumour content of {listed(samples)} is unknown and assumed to be 1; set it with `tumour_content`"
+def content_taken_as_one(samples: Sequence[str]) -> list[str]:
+    """Return a warning if there are samples whose tumour content is not specified."""
+    what = "is unknown and assumed to be 1; set it with `tumour_content`"
+    return [f"tumour content of {listed(samples)} {what}"] if samples else []
 
 
 def _frequencies(observations: Observations) -> NDArray[np.float64]:

@@ -154,8 +154,7 @@ def _table(
     normal_cn: NDArray[np.int64],
     states: States,
 ) -> pd.DataFrame:
-    content = [sample.tumour_content for sample in found.samples.values()]
-    of_sample = np.array([DEFAULT_TUMOUR_CONTENT if share is None else share for share in content])
+    content = [sample.tumour_content or DEFAULT_TUMOUR_CONTENT for sample in found.samples.values()]
     of = found.given[kept]
     return pd.DataFrame(
         {
@@ -165,7 +164,7 @@ def _table(
             "major_cn": states.major[kept],
             "minor_cn": states.minor[kept],
             "normal_cn": normal_cn[kept],
-            "tumour_content": of_sample[found.sample[kept]],
+            "tumour_content": np.array(content)[found.sample[kept]],
             **of[["chrom", "pos", "ref", "alt", "gene"]],
             "subclonal_major_cn": states.second_major[kept],
             "subclonal_minor_cn": states.second_minor[kept],
