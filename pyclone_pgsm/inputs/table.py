@@ -94,21 +94,19 @@ class Table:
 
     def note_unequal(self, rows: NDArray[np.bool_], part: str, other: str) -> None:
         """Note rows in which a column differs from another one of the same meaning."""
-
-        def message(row: int) -> str:
-            same = self.columns[other]
-            return f"{same.name} is {same.text_of(row)}; the two mean the same, so keep one"
-
-        self.note(rows, part, message)
+        self._note_beside(rows, part, other, "{} is {}; the two mean the same, so keep one")
 
     def note_larger(self, rows: NDArray[np.bool_], part: str, than: str) -> None:
         """Note rows in which a column is larger than another one, which is the most it can be."""
+        self._note_beside(rows, part, than, "larger than {}, which is {}; expected at most that")
 
-        def message(row: int) -> str:
-            most = self.columns[than]
-            return f"larger than {most.name}, which is {most.text_of(row)}; expected at most that"
+    def _note_beside(self, rows: NDArray[np.bool_], part: str, other: str, message: str) -> None:
+        """Note a problem in some rows; {} in its message are the name of another column and its text in the row."""
 
-        self.note(rows, part, message)
+        def filled(row: int) -> str:
+            return message.format(self.columns[other].name, self.columns[other].text_of(row))
+
+        self.note(rows, part, filled)
 
     def read(
         self,
