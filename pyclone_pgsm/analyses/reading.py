@@ -53,7 +53,7 @@ def read_joined(prepared: Prepared, error_rate: float | None = None) -> Reading:
 
     What was left out is listed by file and row of the mutations.
     """
-    rate = checked("error rate", error_rate, ERROR_RATE)
+    rate = checked("error_rate", error_rate, ERROR_RATE)
     table = prepared.table
     rows = table.astype({"file": object, "sample_id": object, "chrom": object, "pos": str}).assign(
         error_rate=np.nan if rate is None else rate,

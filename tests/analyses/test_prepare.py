@@ -424,6 +424,11 @@ def test_no_copies_are_told_by_the_column_of_the_joined_table(
     assert one.summary()[0] == "T: 1 mutation, tumour content 1"
 
 
+def test_error_rate_is_named_as_the_parameter(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^`error_rate` 0\.7: out of range"):
+        read_joined(prepared(tmp_path, vcf("1:1:30,10")), 0.7)
+
+
 def test_nothing_has_data(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_joined(prepared(tmp_path, vcf("2:5:8,8")))
