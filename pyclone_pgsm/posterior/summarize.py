@@ -46,6 +46,9 @@ LABEL_BYTES = 400 << 20  # largest size of the labels read at once
 PICTURED = 1000  # largest number of mutations or rows in the co-clustering picture
 RHAT_WARNING = 1.05
 FEW_MEMBERS = 4  # clusters are small if they have fewer members than this on average
+TOGETHER = (
+    0.5  # draws mostly divide a single cluster if two of its members share a block with a smaller probability
+)
 SIMILAR = 0.8  # two consensus partitions differ much if their adjusted Rand index is smaller
 
 
@@ -279,19 +282,27 @@ def _disagreement(
 def _undecided(
     trace: Trace, labels: NDArray[np.int64], assignment_prob: NDArray[np.float64], observation: str
 ) -> list[str]:
-    """Warn if there are many small clusters, and which observations they consist of is uncertain."""
+    """Warn if the consensus has many small clusters whose members are uncertain, or one that most draws divide."""
     placed = labels >= 0
     size, number = int(placed.sum()), len(np.unique(labels[placed]))
-    if number < 2 or number * FEW_MEMBERS <= size:
+    if size < 2:
         return []
     mean = float(assignment_prob[placed].mean())
-    if mean >= SURE:
+    if number * FEW_MEMBERS > size and number > 1 and mean < SURE:
+        found = (
+            f"{number} clusters of {count(size, observation)}, and the probability that one belongs to its cluster is "
+            f"{mean:.2f} on average"
+        )
+    elif number == 1 and mean < TOGETHER:
+        found = (
+            f"a single cluster of {count(size, observation)}, of which two are together with a probability of "
+            f"{mean:.2f} on average, as each draw divides them in another way"
+        )
+    else:
         return []
-    compare = "another prior"
-    if trace.options.prior.get("shape") is not None:  # the concentration is not fixed
+    compare, shape = "another prior", trace.options.prior.get("shape")
+    if shape is not None and shape > trace.options.prior["rate"]:  # the concentration's prior mean is above 1
         compare = "`concentration_prior` 1,1, which expects fewer than the default"
     return [
-        f"{number} clusters of {count(size, observation)}, and the probability that one belongs to its cluster is "
-        f"{mean:.2f} on average: the data hardly tell how many clusters there are, so that the prior decides; compare "
-        f"with {compare}"
+        f"{found}: the data hardly tell how many clusters there are, so that the prior decides; compare with {compare}"
     ]

@@ -20,7 +20,7 @@ from pyclone_pgsm.posterior.consensus import CRITERIA
 from pyclone_pgsm.posterior.convergence import Diagnostic, cell_quantiles, diagnose
 from pyclone_pgsm.posterior.matching import match_clusters
 from pyclone_pgsm.posterior.rows import kept_rows, quantities, series_of
-from pyclone_pgsm.posterior.summarize import summarize
+from pyclone_pgsm.posterior.summarize import _undecided, summarize
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.convergence import ChainDraws, Rule, judge
 from pyclone_pgsm.sampling.settings import Settings
@@ -61,7 +61,7 @@ def test_kept_rows():
     assert [rows.tolist() for rows in kept_rows(trace, 5)] == [[], [2], []]
     with pytest.raises(TraceError, match=r"t\.h5: no iteration after the burn-in of 6 \(the chains have 6\)"):
         kept_rows(trace, 6)
-    with pytest.raises(TraceError, match=r"t\.h5: has no iteration yet: resume it"):
+    with pytest.raises(TraceError, match=r"t\.h5: has no iteration yet: resume the trace"):
         kept_rows(fake(chain([])))
     with pytest.raises(UsageError, match="`burn_in` -1: must be at least 0"):
         kept_rows(trace, -1)
@@ -277,3 +277,34 @@ def test_clusters_that_the_prior_decides():
     assert [
         line.endswith("compare with another prior") for line in fixed.warnings if "hardly tell" in line
     ] == [True]
+
+
+def test_a_single_cluster_that_most_draws_divide_is_undecided():
+    def said(mean: float, shape: float | None = 1.0, rate: float | None = 0.1, size: int = 10) -> list[str]:
+        trace = SimpleNamespace(options=SimpleNamespace(prior={"name": "dp", "shape": shape, "rate": rate}))
+        return _undecided(trace, np.zeros(size, np.int64), np.full(size, mean), "row")
+
+    (line,) = said(0.49)
+    assert line == (
+        "a single cluster of 10 rows, of which two are together with a probability of 0.49 on average, as each draw "
+        "divides them in another way: the data hardly tell how many clusters there are, so that the prior decides; "
+        "compare with `concentration_prior` 1,1, which expects fewer than the default"
+    )
+    assert said(0.5) == said(0.1, size=1) == []
+    # advice to compare with the prior that was used would be none
+    for shape, rate in ((1.0, 1.0), (None, None)):
+        assert said(0.1, shape, rate)[0].endswith("compare with another prior")
+
+
+def test_a_single_cluster_of_noise_is_told_from_one_of_a_cloud():
+    rng = np.random.default_rng(1)
+    coins, cloud = rng.integers(2, size=(60, 8)), rng.normal(size=(60, 2))
+    settings, few = Settings(iterations=200, chains=2, seed=2), DirichletProcess(1.0, 1.0, 1.0)
+    noise = cluster(coins, likelihood="bernoulli", prior=few, settings=settings)
+    assert noise.num_clusters == 1
+    assert [line.partition(",")[0] for line in noise.warnings if "hardly tell" in line] == [
+        "a single cluster of 60 rows"
+    ]
+    one = cluster(cloud, settings=settings)
+    assert one.num_clusters == 1
+    assert not any("hardly tell" in line for line in one.warnings)
