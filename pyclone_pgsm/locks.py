@@ -45,7 +45,7 @@ def writing(path: Path) -> Iterator[None]:
     if holder is not None:
         raise OutputError(f"{path}: is being written by another thread of this process: wait for its end")
     try:
-        lock = Path(real).with_name(f".{Path(real).name}.lock")
+        lock = _lock_of(path)
         file = _take(path, lock)
         try:
             yield
@@ -56,6 +56,19 @@ def writing(path: Path) -> Iterator[None]:
     finally:
         with _guard:
             del _held[real]
+
+
+def other_writer(path: Path) -> str | None:
+    """Return the process, other than this one, that seems to be writing a file, in words; None if there is none."""
+    lock = _lock_of(path)
+    holder = _holder(lock)
+    is_own = holder.get("host") == socket.gethostname() and holder.get("pid") == os.getpid()
+    return None if is_own or not _lives(holder) else _described(lock)
+
+
+def _lock_of(path: Path) -> Path:
+    real = Path(os.path.realpath(path))
+    return real.with_name(f".{real.name}.lock")
 
 
 def _take(path: Path, lock: Path) -> int:

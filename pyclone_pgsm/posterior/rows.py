@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import Values
+from pyclone_pgsm.locks import other_writer
 from pyclone_pgsm.partition import Partition, build_partition
 from pyclone_pgsm.ranges import BOUNDS, check_range
 from pyclone_pgsm.stopping import held_back
@@ -64,12 +65,20 @@ def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64
     if not any(len(chosen) for chosen in rows):
         last = max(chain.last_iteration for chain in trace.chains)
         if last == 0:
-            raise TraceError(f"{trace.path}: has no iteration yet: resume it")
+            raise TraceError(f"{trace.path}: has no iteration yet: {how_to_lengthen(trace)}")
         raise TraceError(
             f"{trace.path}: no iteration after the burn-in of {skip} (the chains have {last}): "
-            "resume it, or choose a smaller `burn_in`"
+            f"{how_to_lengthen(trace)}, or choose a smaller `burn_in`"
         )
     return rows
+
+
+def how_to_lengthen(trace: Trace) -> str:
+    """Return the advice to resume a trace, or to wait where a run seems to be writing it."""
+    writer = other_writer(trace.path)
+    if writer is None:
+        return "resume the trace"
+    return f"{writer} seems to be writing the trace: wait for its end"
 
 
 def thin(rows: list[NDArray[np.int64]], most: int) -> list[NDArray[np.int64]]:

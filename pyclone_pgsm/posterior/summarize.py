@@ -21,6 +21,7 @@ from pyclone_pgsm.posterior.rows import (
     Draws,
     Traces,
     gather,
+    how_to_lengthen,
     kept_rows,
     outlier_share,
     read_partitions,
@@ -110,12 +111,12 @@ def _doubts_of_length(trace: Trace, verdict: Verdict) -> list[str]:
     """Warn if chains are shorter than requested, or were to run until convergence and have not converged."""
     settings = trace.options.settings
     if settings.until_converged:
-        return [] if verdict.converged else [f"{verdict_line(verdict)}: resume the trace"]
+        return [] if verdict.converged else [f"{verdict_line(verdict)}: {how_to_lengthen(trace)}"]
     wanted = settings.lengths[0]
     saved = wanted // settings.thin * settings.thin
     short = [str(k) for k, chain in enumerate(trace.chains) if chain.last_iteration != saved]
     if short:
-        return [f"chains {', '.join(short)} have not done all {wanted} iterations: resume the trace"]
+        return [f"chains {', '.join(short)} have not done all {wanted} iterations: {how_to_lengthen(trace)}"]
     return []
 
 

@@ -154,7 +154,7 @@ def test_chain_that_had_not_begun(trace, tmp_path):
 
 def test_nothing_after_the_burn_in_writes_nothing(trace, tmp_path):
     for lengths, message in (
-        ((0, 0), r"short\.h5: has no iteration yet: resume it"),
+        ((0, 0), r"short\.h5: has no iteration yet: resume the trace"),
         ((40, 13), r"no iteration after the burn-in of 40 \(the chains have 40\)"),
     ):
         path = cut(trace, tmp_path / "short.h5", lengths)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -18,8 +20,10 @@ from made_traces import made_trace
 from pyclone_pgsm import locks
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.plan import Plan
-from pyclone_pgsm.errors import OutputError
+from pyclone_pgsm.errors import OutputError, TraceError
 from pyclone_pgsm.locks import writing
+from pyclone_pgsm.posterior.rows import kept_rows
+from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.trace import Trace, merge_traces
 
 HOLD = """
@@ -91,6 +95,39 @@ def test_the_command_exits_with_2(tmp_path):
     assert ended.returncode == 2
     assert ended.stderr.startswith(f"pyclone-pgsm: {path}: is being written by process {process.pid} on ")
     assert "Traceback" not in ended.stderr
+
+
+def test_a_summary_of_a_trace_that_is_being_written_says_to_wait(tmp_path):
+    path = made_trace(tmp_path / "t.h5")
+    with Trace(path) as trace:
+        last = trace.chains[0].last_iteration
+    link = tmp_path / "link.h5"
+    link.symlink_to(path)
+    process = holder_of(path)
+    told = f"process {process.pid} on .* seems to be writing the trace: wait for its end, or choose a smaller"
+    try:
+        for name in (path, link):
+            with Trace(name) as trace, pytest.raises(TraceError, match=told):
+                kept_rows(trace, last)
+            # an unfinished run reports to have fewer iterations than it is to do
+            with Trace(name) as trace:
+                longer = replace(trace.options.settings, iterations=last + 10)
+                trace.options = replace(trace.options, settings=longer)
+                (warning,) = [line for line in summarize(trace).warnings if "have not done all" in line]
+            assert re.search(told.partition(", or")[0] + "$", warning)
+    finally:
+        process.kill()
+        process.wait()
+    assert lock_of(path).exists()
+    # neither a process that has ended, nor this one, which may be summarising its own run, is waited for
+    with Trace(path) as trace, pytest.raises(TraceError, match="resume the trace, or choose a smaller"):
+        kept_rows(trace, last)
+    with (
+        writing(path),
+        Trace(path) as trace,
+        pytest.raises(TraceError, match="resume the trace, or choose a smaller"),
+    ):
+        kept_rows(trace, last)
 
 
 def test_a_folder_is_not_touched_while_its_trace_is_written(tmp_path):
