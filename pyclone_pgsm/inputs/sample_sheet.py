@@ -1,8 +1,8 @@
-"""The sample sheet: the files of each sample and patient.
+r"""The sample sheet: the files of each sample and patient.
 
 A table, TSV or CSV, with one row per sample, the columns ``sample_id mutations segments`` and optionally ``patient_id
-tumour_content sex tumour_sample``. Several files of one sample are listed in one cell, separated by ";". Relative file
-names are relative to the folder of the sheet.
+tumour_content sex tumour_sample``. Several files of one sample are listed in one cell, separated by ";"; a ";" within a
+name is written ``\;``. Relative file names are relative to the folder of the sheet.
 """
 
 import re
@@ -19,6 +19,7 @@ from pyclone_pgsm.inputs.mutations import VariantFile
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import MEANS
 from pyclone_pgsm.inputs.table import columns_by_part, letters
+from pyclone_pgsm.inputs.text import refuse_directory
 from pyclone_pgsm.inputs.tumour_content import Content, parse_content
 from pyclone_pgsm.inputs.values import TUMOUR_CONTENT, Name
 
@@ -35,6 +36,7 @@ _SPELLINGS = {
 
 _STYLE = Style(f"a sample sheet with the columns {', '.join(REQUIRED)}", (REQUIRED + OPTIONAL).__contains__)
 _NO_FOLDER = re.compile(CONTROL.pattern + r"|[/\\:]|^\.+$")
+_BETWEEN_FILES = re.compile(r"(?<!\\);")
 _LONGEST_FOLDER = 255
 """Maximum length in bytes of a file or folder name on most file systems."""
 
@@ -98,6 +100,7 @@ def read_sheet(path: Path) -> list[Patient]:
     sheet; the files it names are not checked.
     """
     problems = FileProblems(str(path))
+    refuse_directory(path, problems, _STYLE.expected)
     table = read_columns(path, _STYLE, problems)
     for name in REQUIRED:
         if name not in table.columns:
@@ -153,8 +156,14 @@ def _folder_name(text: str) -> str:
     return text
 
 
+def cell_of_files(paths: Iterable[Path | str]) -> str:
+    """Return the cell of a sheet that names these files."""
+    return ";".join(str(path).replace(";", r"\;") for path in paths)
+
+
 def _files(text: str) -> list[str]:
-    names = [name for each in text.split(";") if (name := each.strip())]
+    parts = _BETWEEN_FILES.split(text)
+    names = [name for each in parts if (name := each.strip().replace(r"\;", ";"))]
     for name in names:
         if list(map(Path, names)).count(Path(name)) > 1:
             raise ValueError(f"the file {name} is named twice; name it once")

@@ -86,6 +86,12 @@ def open_lines(path: Path, problems: FileProblems) -> Iterator[TextIO]:
         yield io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline=None)
 
 
+def refuse_directory(path: Path, problems: FileProblems, expected: str) -> None:
+    """Raise InputError for a directory where one file is expected."""
+    if path.is_dir():
+        raise problems.give_up(f"this is a directory; expected is {expected}")
+
+
 def read_each(found: Sequence[FileProblems], read: Callable[[int], T]) -> dict[str, T]:
     """Read several files in turn; return the result of ``read``, by file, of each one that could be read.
 

@@ -11,6 +11,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.table import Table
+from pyclone_pgsm.inputs.text import refuse_directory
 from pyclone_pgsm.inputs.values import Real
 from pyclone_pgsm.scoring.dream import score_1b, score_1c, score_2a
 from pyclone_pgsm.scoring.metrics import adjusted_rand, coverage, pair_precision_recall, rmse, v_measure
@@ -31,9 +32,10 @@ _NUMBERS = {
 _STYLE = Style("a table of clusters", {*FOUND_COLUMNS, *CLUSTER_COLUMNS, *_NUMBERS}.__contains__)
 
 
-def _read(path: Path, required: Sequence[str]) -> tuple[Table, pd.DataFrame]:
+def _read(path: Path, required: Sequence[str], expected: str) -> tuple[Table, pd.DataFrame]:
     """Return a table as text, and its columns: numbers, NaN where there is none, and texts."""
     problems = FileProblems(str(path))
+    refuse_directory(path, problems, expected)
     table = read_columns(path, _STYLE, problems)
     for name in required:
         if name not in table.columns:
@@ -66,7 +68,7 @@ def _check_clusters(cells: Table, table: pd.DataFrame, cluster: str, expected: s
 
 def read_truth(path: Path) -> pd.DataFrame:
     """Read a truth; return the columns mutation_id and cluster, and sample_id and ccf if it has them."""
-    cells, table = _read(path, ["mutation_id"])
+    cells, table = _read(path, ["mutation_id"], "the truth: a table with the columns mutation_id and cluster")
     cluster, prevalence = (
         next((name for name in names if name in table), None)
         for names in (CLUSTER_COLUMNS, PREVALENCE_COLUMNS)
@@ -81,7 +83,7 @@ def read_truth(path: Path) -> pd.DataFrame:
 
 def read_found(path: Path) -> pd.DataFrame:
     """Read a table like mutations.tsv, of this program or of PyClone-VI."""
-    cells, table = _read(path, FOUND_COLUMNS)
+    cells, table = _read(path, FOUND_COLUMNS, "a table like the mutations.tsv of a result")
     _check_clusters(cells, table, "cluster_id", "expected a cluster, -1 for an outlier")
     return table
 

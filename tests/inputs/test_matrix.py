@@ -264,7 +264,7 @@ def test_numbers_written_wrongly_are_no_names(tmp_path: Path) -> None:
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"missing\.csv: no such file$"):
         read_matrix(tmp_path / "missing.csv")
-    with pytest.raises(InputError, match="this is a directory"):
+    with pytest.raises(InputError, match="this is a directory; expected is a table of numbers as text"):
         read_matrix(str(tmp_path))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyclone_pgsm.errors import InputError
-from pyclone_pgsm.inputs.sample_sheet import read_sheet
+from pyclone_pgsm.inputs.sample_sheet import cell_of_files, read_sheet
 
 
 def refusal(path: Path, *lines: str) -> str:
@@ -59,3 +59,18 @@ def test_a_file_of_segments_in_one_row_may_have_those_of_other_rows(tmp_path: Pa
     shared, own = read_sheet(sheet)
     assert [(file.path.name, file.sample_id) for file in shared.segments] == [("both.seg", None)]
     assert [(file.path.name, file.sample_id) for file in own.segments] == [("3.seg", "R3")]
+
+
+def test_a_directory_is_no_sheet(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="this is a directory; expected is a sample sheet with the columns"):
+        read_sheet(tmp_path)
+
+
+def test_names_with_the_separator_of_files(tmp_path: Path) -> None:
+    names = ["a;b/1.vcf", "2.vcf", r"back\slash;.vcf"]
+    cell = cell_of_files(names)
+    assert cell == r"a\;b/1.vcf;2.vcf;back\slash\;.vcf"
+    (tmp_path / "s.csv").write_text(f"sample_id,mutations,segments\nS,{cell},x.seg ; y.seg\n")
+    (patient,) = read_sheet(tmp_path / "s.csv")
+    assert [file.path for file in patient.mutations] == [tmp_path / name for name in names]
+    assert [file.path.name for file in patient.segments] == ["x.seg", "y.seg"]

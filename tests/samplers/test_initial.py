@@ -214,3 +214,8 @@ def test_many_missing_and_unknown_observations_are_counted(tmp_path: Path) -> No
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.tsv: no such file"):
         read_labels(tmp_path / "nowhere.tsv", NAMES)
+
+
+def test_a_directory_is_no_table_of_labels(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="this is a directory; expected is a table with a column cluster_id"):
+        read_labels(tmp_path, NAMES)

@@ -103,6 +103,12 @@ def test_a_truth_that_cannot_be_is_refused(tmp_path: Path) -> None:
         path.write_text(header + rows)
         with pytest.raises(InputError, match=message):
             read_truth(path)
+    for read, expected in (
+        (read_truth, "the truth: a table with the columns mutation_id and cluster"),
+        (read_found, r"a table like the mutations\.tsv of a result"),
+    ):
+        with pytest.raises(InputError, match=f"this is a directory; expected is {expected}$"):
+            read(tmp_path)
     broken = tmp_path / "truth.tsv.gz"
     broken.write_bytes(gzip.compress((header * 100).encode())[:-12])
     with pytest.raises(InputError, match="the gzip compression breaks off"):
