@@ -41,6 +41,8 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Import:
 
 def test_sheet_of_a_patient_says_what_the_cohorts_says(script: Import, tmp_path: Path) -> None:
     sheet = script("cohort_sheet")
+    tmp_path /= "of; two"  # paths in the patients' sheets are absolute
+    tmp_path.mkdir()
     (tmp_path / "cohort.csv").write_text(
         "patient_id,sample_id,mutations,segments,tumour_content,sex,tumour_sample\n"
         '"P 1",R1,"a,1.vcf;b.vcf",s1.tsv;s1.purity.tsv,0.8±0.05,F,TUMOR\n'

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pyclone_pgsm.errors import PycloneError
-from pyclone_pgsm.inputs.sample_sheet import Patient, read_sheet
+from pyclone_pgsm.inputs.sample_sheet import Patient, cell_of_files, read_sheet
 from pyclone_pgsm.inputs.segments.purity import fit_beside
 from pyclone_pgsm.inputs.tumour_content import Content, Uncertain
 
@@ -57,8 +57,8 @@ def rows(patient: Patient) -> list[dict[str, str]]:
         row = {
             "patient_id": patient.name,
             "sample_id": sample,
-            "mutations": ";".join(os.path.abspath(file.path) for file in files),
-            "segments": ";".join(map(os.path.abspath, segments)),
+            "mutations": cell_of_files(os.path.abspath(file.path) for file in files),
+            "segments": cell_of_files(map(os.path.abspath, segments)),
             "tumour_content": written(patient.tumour_content.get(sample)),
             "sex": patient.sex or "",
             "tumour_sample": files[0].samples[sample] or "",
