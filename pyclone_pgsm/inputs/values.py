@@ -14,7 +14,8 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.problems import CONTROL
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([,' ]\d{3})+", re.ASCII)
+_SEPARATORS = re.compile("[,' \u00a0\u202f]")
+_THOUSANDS = re.compile(rf"[+-]?[1-9]\d{{0,2}}({_SEPARATORS.pattern}\d{{3}})+(\.\d*)?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 _NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", ".", "-"})
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
@@ -150,7 +151,9 @@ def finite_number(text: str, expected: str) -> float:
     elif _INFINITE.fullmatch(text):
         fault = "infinite"
     elif _THOUSANDS.fullmatch(text):
-        fault = "not a number with these separators of thousands"
+        fault = f"separators of thousands are not read: write {_SEPARATORS.sub('', text)}"
+        if _DECIMAL_COMMA.fullmatch(text):
+            fault += f", or {text.replace(',', '.')} if the comma is a decimal one"
     elif _DECIMAL_COMMA.fullmatch(text):
         fault = "not a number: write a decimal point, not a comma"
     elif text.endswith("%"):

@@ -61,7 +61,16 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "t.tsv", **option
         ("m\tS\t1e999\t5\t1\t1\t2", "'1e999': too large"),
         ("m\tS\t1_000\t5\t1\t1\t2", "'1_000': not a number"),
         ("m\tS\t0x10\t5\t1\t1\t2", "'0x10': not a number"),
-        ("m\tS\t1,000\t5\t1\t1\t2", "'1,000': not a number with these separators of thousands"),
+        (
+            "m\tS\t1,000\t5\t1\t1\t2",
+            "'1,000': separators of thousands are not read: write 1000, or 1.000 if the comma is a decimal one",
+        ),
+        (
+            "m\tS\t1,000,000\t5\t1\t1\t2",
+            "of thousands are not read: write 1000000; expected a number of reads",
+        ),
+        ("m\tS\t1\u202f000\t5\t1\t1\t2", "separators of thousands are not read: write 1000; expected"),
+        ("m\tS\t1'000.0\t5\t1\t1\t2", "separators of thousands are not read: write 1000.0; expected"),
         ("m\tS\t١٢\t5\t1\t1\t2", "'١٢': not a number"),
         ("m\tS\t" + "9x" * 500 + "\t5\t1\t1\t2", "9x9x...': not a number"),
         ("m\tS\t1\t5\t-1\t-2\t2", "column major_cn: '-1': negative; expected a copy number"),

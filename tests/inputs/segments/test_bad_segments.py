@@ -43,7 +43,11 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "s.tsv", **option
             "S 1 NA 9 2 1",
             "column startpos: 'NA': no value; expected a position on the chromosome: a whole",
         ),
-        (ASCAT, "S 1 1 9,000 2 1", "column endpos: '9,000': not a number with these separators of thousands"),
+        (
+            ASCAT,
+            "S 1 1 9,000 2 1",
+            "column endpos: '9,000': separators of thousands are not read: write 9000, or",
+        ),
         (ASCAT, "S 1 -5 9 2 1", "column startpos: '-5': negative; expected a position"),
         (ASCAT, "S 1 1.5 9 2 1", "column startpos: '1.5': fractional; expected a position"),
         (ASCAT, "S 1 1 9e9 2 1", "column endpos: '9e9': too large, above 2147483647; expected a position"),
