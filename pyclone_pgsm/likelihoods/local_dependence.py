@@ -8,7 +8,7 @@ it (bivariate residuals of latent class analysis: Vermunt & Magidson 2005).
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.likelihoods.parameters import evenly_spaced
+from pyclone_pgsm.likelihoods.parameters import column_at, evenly_spaced
 
 LEAST_EXPECTED = 5.0
 """Pairs are examined if chance alone would give so many rows in each cell of their table of two times two."""
@@ -50,12 +50,12 @@ def doubts_of_independence(x: NDArray[np.float64], labels: NDArray[np.int64]) ->
         if np.nanmax(found, initial=0.0) > largest:
             largest = float(np.nanmax(found))
             i, j = np.unravel_index(np.nanargmax(found), found.shape)
-            strongest = f"{columns[i] + 1} and {columns[j] + 1} in cluster {k}"
+            strongest = f"{column_at(columns[i])} and {column_at(columns[j])} in cluster {k}"
     if number < LEAST_PAIRS or poisson.sf(number - 1, expected) > LEAST_PROBABILITY:
         return []
     return [
         f"{number} pairs of columns are associated within clusters, where chance explains {expected:.2g}; strongest: "
-        f"columns (counted from 1) {strongest}. The likelihood has them independent: clusters that plainly differ may "
+        f"{strongest}. The likelihood has them independent: clusters that plainly differ may "
         "be joined, as happens with many columns that do not distinguish clusters (leave these out), or columns "
         "depend on each other"
     ]

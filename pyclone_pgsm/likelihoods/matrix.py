@@ -14,6 +14,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.inferred import INFER, InferredModel, names_to_infer
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
+from pyclone_pgsm.likelihoods.parameters import columns_named
 from pyclone_pgsm.likelihoods.registry import BUILT_IN, find_likelihood, parameters_of
 from pyclone_pgsm.likelihoods.trial import check_answers
 
@@ -65,13 +66,14 @@ class MatrixOptions:
                 raise UsageError(
                     f"`parameters` {name}: {self.likelihood} has no default for it; give a value"
                 )
-        if names_to_infer(self.parameters):
-            model: Model = InferredModel(self.likelihood, likelihood_class, data.values, self.parameters)
-            likelihood = model.likelihood(model.initial_values())
-        else:
-            with blamed(self.likelihood):
-                likelihood = likelihood_class.from_data(data.values, **self.parameters)
-            model = FixedModel(likelihood, len(data.values))
+        with columns_named(data.column_names):
+            if names_to_infer(self.parameters):
+                model: Model = InferredModel(self.likelihood, likelihood_class, data.values, self.parameters)
+                likelihood = model.likelihood(model.initial_values())
+            else:
+                with blamed(self.likelihood):
+                    likelihood = likelihood_class.from_data(data.values, **self.parameters)
+                model = FixedModel(likelihood, len(data.values))
         if self.likelihood not in BUILT_IN:
             check_answers(self.likelihood, likelihood, len(data.values))
         return model
@@ -84,7 +86,7 @@ def with_inferred(spec: str, parameters: Mapping[str, Any], data: DataMatrix) ->
     """
     likelihood_class: Any = find_likelihood(spec)
     found: dict[str, dict[str, Any]] = {"defaults_for": {}, "inferred_by_default": {}}
-    with blamed(spec):
+    with columns_named(data.column_names), blamed(spec):
         if hasattr(likelihood_class, "defaults_for"):
             found["defaults_for"] = dict(likelihood_class.defaults_for(data.values, parameters))
         if hasattr(likelihood_class, "inferred_by_default"):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import DataValueError, UsageError
-from pyclone_pgsm.likelihoods.parameters import as_numbers, check_weight, observations_by_variables
+from pyclone_pgsm.likelihoods.parameters import as_numbers, check_weight, column_at, observations_by_variables
 
 LARGEST = 1e150
 """Largest absolute value of the data; squares of larger ones may overflow."""
@@ -73,9 +73,7 @@ def column_variances(y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the variances of the columns (D,), with 1 for a column of equal values; UsageError for one near 0."""
     variances = np.where(y.min(axis=0) == y.max(axis=0), 1.0, y.var(axis=0))
     for column in np.flatnonzero(variances < SMALLEST).tolist():
-        raise UsageError(
-            f"column {column + 1} (counted from 1) varies too little for double precision: rescale it"
-        )
+        raise UsageError(f"{column_at(column)} varies too little for double precision: rescale it")
     return variances
 
 
@@ -101,7 +99,7 @@ def dependent_columns(y: NDArray[np.float64]) -> tuple[int, str]:
     z = (y - y.mean(axis=0)) / np.sqrt(np.where(variances < SMALLEST, 1.0, variances))
     variances, directions = np.linalg.eigh(z.T @ z / T)
     among = np.flatnonzero(np.abs(directions[:, 0]) > 1e-3)
-    return int((variances < NO_VARIANCE).sum()), ", ".join(map(str, among[:SHOWN] + 1))
+    return int((variances < NO_VARIANCE).sum()), ", ".join(map(column_at, among[:SHOWN].tolist()))
 
 
 def weight_of_rows(y: NDArray[np.float64]) -> float:
@@ -162,8 +160,8 @@ def doubts_of_columns(y: NDArray[np.float64]) -> list[str]:
     if number == 0:
         return []
     return [
-        f"columns are constant or linearly dependent, among them (counted from 1) {among}: clusters that plainly "
-        "differ may be joined; leave out one of these"
+        f"columns are constant or linearly dependent, among them {among}: clusters that plainly differ may be joined; "
+        "leave out one of these"
     ]
 
 
@@ -178,8 +176,8 @@ def refuse_dependent_columns(y: NDArray[np.float64], nu0: float) -> None:
     d, among = dependent_columns(y)
     if d * (nu0 + T) > D * nu0:
         raise UsageError(
-            "the scale cannot be inferred, because columns are constant or linearly dependent, among them (counted "
-            f"from 1) {among}: leave out one of these, or give S0"
+            "the scale cannot be inferred, as it is by default with few rows or many columns, because columns are "
+            f"constant or linearly dependent, among them {among}: leave out one of these, or give scale or S0"
         )
 
 

@@ -1,6 +1,9 @@
 """Checks of data and parameters that the built-in likelihoods of matrices share."""
 
 import math
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -9,6 +12,34 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import UsageError
 
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
+_COLUMN = re.compile(r"`column (\d+)`")
+
+
+def column_at(place: int) -> str:
+    """Return how a message of a likelihood, which knows no names, writes a column, given by its number from 0."""
+    return f"`column {place + 1}`"
+
+
+def with_column_names(text: str, names: Sequence[str]) -> str:
+    """Replace columns in a message, as :func:`column_at` writes them, by their names."""
+
+    def name(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return names[number - 1] if 1 <= number <= len(names) else found[0]
+
+    return _COLUMN.sub(name, text)
+
+
+@contextmanager
+def columns_named(names: Sequence[str]) -> Iterator[None]:
+    """Let refusals name columns; see :func:`with_column_names`."""
+    try:
+        yield
+    except UsageError as refusal:
+        text = with_column_names(str(refusal), names)
+        if text == str(refusal):
+            raise
+        raise UsageError(text) from None
 
 
 def observations_by_variables(data: NDArray[np.float64]) -> NDArray[np.float64]:

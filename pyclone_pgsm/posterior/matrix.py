@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import renumbered
+from pyclone_pgsm.likelihoods.parameters import with_column_names
 from pyclone_pgsm.posterior.checks import crowded_ends
 from pyclone_pgsm.posterior.consensus import assignment_probability
 from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters
@@ -51,13 +52,14 @@ def summarise_matrix(
         "numbers do, and was clustered as data: if it is none, leave it out"
         for column in numbered_columns(trace.matrix.values)
     ]
+    doubts: list[str] = []
     if hasattr(likelihood_class, "doubts"):
-        warnings += map(
-            str, likelihood_class.doubts(trace.matrix.values, trace.options.model.to_dict()["parameters"])
-        )
+        parameters = trace.options.model.to_dict()["parameters"]
+        doubts += map(str, likelihood_class.doubts(trace.matrix.values, parameters))
     if hasattr(likelihood_class, "doubts_of_clusters"):
-        warnings += map(str, likelihood_class.doubts_of_clusters(trace.matrix.values, labels))
-    return summary, warnings
+        doubts += map(str, likelihood_class.doubts_of_clusters(trace.matrix.values, labels))
+    named = [with_column_names(doubt, trace.matrix.column_names) for doubt in doubts]
+    return summary, [*warnings, *named]
 
 
 def numbered_columns(values: NDArray[np.float64]) -> list[int]:

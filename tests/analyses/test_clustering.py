@@ -458,6 +458,25 @@ def test_a_column_of_row_numbers_is_a_warning() -> None:
 
 
 def test_doubts_of_the_likelihood_are_warnings() -> None:
+    """They name columns, which the likelihood only counts."""
     points = matrix().values
-    (doubt,) = Normal.doubts(np.column_stack([points, points[:, 0]]), {})
-    assert doubt in cluster(np.column_stack([points, points[:, 0]]), "normal", TIGHT, FEW, SHORT).warnings
+    doubled = pd.DataFrame(np.column_stack([points, points[:, 0]]))
+    doubled.columns = ["b 3", "`column 1`", *[f"c{k}" for k in range(2, points.shape[1])], "ä"]
+    (doubt,) = Normal.doubts(doubled.to_numpy(), {})
+    assert "among them `column 1`, `column" in doubt
+    warnings = cluster(doubled, "normal", TIGHT, FEW, SHORT).warnings
+    (named,) = [each for each in warnings if "linearly dependent" in each]
+    assert named.startswith("columns are constant or linearly dependent, among them b 3, ä: clusters")
+
+
+def test_refusals_of_the_likelihood_name_columns() -> None:
+    points = np.random.default_rng(1).normal(size=(60, 3))
+    table = pd.DataFrame(points, columns=["age", "height", "weight"])
+    with pytest.raises(UsageError, match=r"^weight varies too little for double precision: rescale it$"):
+        cluster(table.assign(weight=1e-200 * points[:, 2]), "normal", {"scale": 1.0}, settings=SHORT)
+    constant = table.assign(height=1.5)
+    for parameters in ({}, {"scale": "infer", "r0": 0.1}):
+        with pytest.raises(
+            UsageError, match="among them height: leave out one of these, or give scale or S0"
+        ):
+            cluster(constant, "normal", parameters, settings=SHORT)

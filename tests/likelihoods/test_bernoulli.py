@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from itertools import product
 
 import numpy as np
@@ -172,6 +173,7 @@ def test_columns_are_associated_only_where_clusters_are_joined(seed: int) -> Non
         assert Bernoulli.doubts_of_clusters(x, labels) == []
         (doubt,) = Bernoulli.doubts_of_clusters(x, np.zeros(150, np.int64))
         assert "pairs of columns are associated within clusters" in doubt
+        assert re.search(r"strongest: `column \d+` and `column \d+` in cluster 0\. The", doubt)
         assert Bernoulli.doubts_of_clusters(x, np.full(150, -1)) == []
 
 

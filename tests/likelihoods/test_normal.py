@@ -406,10 +406,8 @@ def test_the_scale_of_dependent_columns_is_not_inferred(which):
         "parts of a whole": 1 - points.sum(axis=1),
     }
     points = np.column_stack([points, added[which]])
-    among = "3" if which == "constant" else "1, 2, 3"
-    with pytest.raises(
-        UsageError, match=rf"among them \(counted from 1\) {among}: leave out one of these, or give S0"
-    ):
+    among = "`column 3`" if which == "constant" else "`column 1`, `column 2`, `column 3`"
+    with pytest.raises(UsageError, match=f"among them {among}: leave out one of these, or give scale or S0"):
         Normal.choices(points)
     assert set(Normal.choices(points, S0=1.0)) == set(Normal.choices(points, scale=1.0)) - {"scale"} == {"r0"}
     one_cluster = [
@@ -420,9 +418,7 @@ def test_the_scale_of_dependent_columns_is_not_inferred(which):
 
 def test_columns_that_hardly_vary():
     points = np.random.default_rng(3).normal(size=(20, 2)) * [1.0, 1e-200]
-    with pytest.raises(
-        UsageError, match=r"column 2 \(counted from 1\) varies too little for double precision"
-    ):
+    with pytest.raises(UsageError, match="`column 2` varies too little for double precision"):
         Normal.choices(points)
 
 
@@ -548,10 +544,10 @@ def test_columns_with_which_clusters_may_be_joined_are_named():
     assert Normal.doubts(points, {}) == []
     (copied,) = Normal.doubts(np.column_stack([points, 2.54 * points[:, 1]]), {"S0": 1.0})
     assert copied.startswith(
-        "columns are constant or linearly dependent, among them (counted from 1) 2, 3: clusters"
+        "columns are constant or linearly dependent, among them `column 2`, `column 3`: clusters"
     )
     (constant,) = Normal.doubts(np.column_stack([points, np.full(60, 0.1)]), {})
-    assert "(counted from 1) 3: clusters that plainly differ may be joined" in constant
+    assert "among them `column 3`: clusters that plainly differ may be joined" in constant
     wide = np.random.default_rng(3).normal(size=(60, 21))
     (few_rows,) = Normal.doubts(wide, {})
     assert few_rows.startswith("60 rows of 21 columns: so few hardly tell the covariances of clusters")
