@@ -193,7 +193,7 @@ def of_total_and_frequency(cells: SegmentCells) -> pd.DataFrame:
 def of_purecn(cells: SegmentCells) -> pd.DataFrame:
     """Read PureCN: the total, which is real where no whole number fits the segment, and the minor copies."""
     total, minor = cells.real_copies("total"), cells.real_copies("minor")
-    cells.note_larger(minor > nearest(total), "minor", "total")
+    cells.note_larger((minor > nearest(total)) & ~np.isnan(total), "minor", "total")
     return _of_real_total(total, minor)
 
 

@@ -31,6 +31,13 @@ def copies(segments: Segments) -> list[tuple]:
     return list(segments.table[["major_cn", "minor_cn"]].itertuples(index=False, name=None))
 
 
+def test_minor_copies_without_a_total_are_unknown(tmp_path: Path) -> None:
+    """PureCN's, too, though its minor copies may not be larger than the total."""
+    rows = "1 1 9 NA 1", "1 10 19 NA NA", "1 20 29 1 NA", "1 30 39 3 1"
+    segments = read(tmp_path, tabs("chr start end C M", *rows))
+    assert copies(segments) == [(-1, -1), (-1, -1), (1, 0), (2, 1)]
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_same_segments(tmp_path: Path, name: str) -> None:
     cn_format, content = FILES[name]
