@@ -26,7 +26,12 @@ from pyclone_pgsm.jit.compiling import LEAF, SUM, inner
 from pyclone_pgsm.likelihoods.choice import Choice, log_uniform
 from pyclone_pgsm.likelihoods.contract import leaf, register
 from pyclone_pgsm.likelihoods.local_dependence import doubts_of_independence
-from pyclone_pgsm.likelihoods.parameters import as_numbers, check_weight, observations_by_variables
+from pyclone_pgsm.likelihoods.parameters import (
+    as_numbers,
+    check_weight,
+    log_rising,
+    observations_by_variables,
+)
 
 COUNT, BASE, ONES = 0, 1, 2
 ONE, ZERO = 0, 1  # tables of log(a + n) and log(b + n), n ones or zeros
@@ -137,8 +142,6 @@ class Bernoulli(NamedTuple):
         UsageError
             A parameter is out of range or has the wrong shape.
         """
-        from scipy.special import gammaln
-
         x = observations_by_variables(data)
         for row, column in np.argwhere((x != 0.0) & (x != 1.0))[:1].tolist():
             raise DataValueError(row, column, x[row, column], "0 or 1 (missing values are not supported)")
@@ -156,8 +159,8 @@ class Bernoulli(NamedTuple):
             b0=b,
             table=table,
             logs=np.log(pairs[:, :, None] + n),
-            log_gammas=gammaln(pairs[:, :, None] + n) - gammaln(pairs)[:, :, None],
-            totals=np.stack([counts @ np.log(total + n), counts @ (gammaln(total + n) - gammaln(total))]),
+            log_gammas=log_rising(pairs[:, :, None], n),
+            totals=np.stack([counts @ np.log(total + n), counts @ log_rising(total, n)]),
         )
 
     @classmethod

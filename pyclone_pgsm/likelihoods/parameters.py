@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import UsageError
 
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
+LEAST_LARGE = 1e3
+"""From here on :func:`log_rising` takes the series, whose error is below 1e-18."""
 _COLUMN = re.compile(r"`column (\d+)`")
 
 
@@ -68,6 +70,20 @@ def check_weight(name: str, value: float, above: float = 0.0) -> None:
             "smaller values are lost in rounding next to the weight 1 of an observation, and larger ones make the "
             "logarithms inaccurate"
         )
+
+
+def log_rising(a: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log Gamma(a + n) / Gamma(a).
+
+    For large a the difference of two log-gammas has lost most digits; that of their Stirling series has not.
+    """
+    from scipy.special import gammaln
+
+    large = np.maximum(a, LEAST_LARGE)
+    series = (large - 0.5) * np.log1p(n / large) + n * (np.log(large + n) - 1.0)
+    for power, divisor in ((-1, 12.0), (-3, -360.0)):
+        series += ((large + n) ** power - large**power) / divisor
+    return np.where(a < LEAST_LARGE, gammaln(a + n) - gammaln(a), series)
 
 
 def evenly_spaced(number: int, most: int) -> NDArray[np.int64]:

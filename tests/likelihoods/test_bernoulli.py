@@ -19,6 +19,7 @@ from walks import answers_of_plain_python, ask, blocks_after, random_walk, run, 
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
 from pyclone_pgsm.likelihoods.local_dependence import associations
+from pyclone_pgsm.likelihoods.parameters import log_rising
 
 
 def log_marginal(x: NDArray[np.float64], a0: ArrayLike, b0: ArrayLike) -> float:
@@ -183,3 +184,16 @@ def test_association_is_pearsons_chi_square() -> None:
     i, j = np.argwhere(~np.isnan(found))[0]
     table = np.histogram2d(x[:, i], x[:, j], bins=2)[0]
     assert found[i, j] == pytest.approx(chi2_contingency(table, correction=False).statistic)
+
+
+@pytest.mark.parametrize("a", [1e-9, 0.5, 999.9, 1e3, 1e5, 1e7, 1e9])
+def test_large_parameters_keep_their_digits(a: float) -> None:
+    n = np.arange(2001.0)
+    expected = [math.fsum(math.log(a + k) for k in range(m)) for m in range(len(n))]
+    np.testing.assert_allclose(log_rising(np.array(a), n), expected, rtol=1e-13, atol=2e-12)
+    # a marginal is the product of the predictives of one observation after the other
+    x, _, _ = make(12, 3, 1)
+    first = [list(range(m)) for m in range(13)]
+    marginals, predictives, _ = ask(Bernoulli.from_data(x, a, a), 12, first)
+    ratios = [predictives[m, m] for m in range(12)]
+    np.testing.assert_allclose(np.diff(marginals), ratios, rtol=1e-9, atol=1e-11)
