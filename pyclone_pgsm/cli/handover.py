@@ -115,8 +115,12 @@ def _lines(path: Path) -> list[str]:
 
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise UsageError(f"--drivers {path}: cannot be read: {problem}") from None
+    except OSError as problem:
+        raise UsageError(f"--drivers {path}: cannot be read: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(
+            f"--drivers {path}: is not UTF-8; expected a gene or mutation a line, as text"
+        ) from None
     names = [line.partition("\t")[0].strip() for line in text.splitlines()]
     found = [name for name in names if name and not name.startswith("#")]
     if not found:

@@ -15,6 +15,8 @@ def given_source(options: ExportOptions, name: str, kind: str) -> Path:
     """Return the file to annotate; UsageError if it is not named or does not exist."""
     if options.source is None:
         raise UsageError(f"`format` {name}: annotates your own {kind}: name it with `source` FILE")
+    if options.source.is_dir():
+        raise UsageError(f"`source` {options.source}: is a directory; your {kind} is expected")
     if not options.source.is_file():
         raise UsageError(f"`source` {options.source}: there is no such file")
     return options.source

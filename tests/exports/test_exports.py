@@ -709,6 +709,8 @@ def test_refused(result: Result, tmp_path: Path) -> None:
     (tmp_path / "broken.vcf").write_text("##fileformat=VCFv4.2\n")
     with pytest.raises(InputError, match="ends without a line of column names"):
         result.export("vcf", tmp_path / "o", source=tmp_path / "broken.vcf")
+    with pytest.raises(UsageError, match=r"^`source` .*: is a directory; your VCF is expected$"):
+        result.export("vcf", tmp_path / "o", source=tmp_path)
     assert (tmp_path / "there").read_text() == "mine"
     assert not (tmp_path / "o").exists()
 
@@ -748,6 +750,15 @@ def test_command(result: Result, tmp_path: Path) -> None:
     assert read(tmp_path / "r.tsv")["is.driver"].sum() == 1
     again = runner.invoke(cli.app, ["export", str(result.path), *given])
     assert again.exit_code == 2
+    (tmp_path / "latin.txt").write_bytes(b"GEN\xc9\n")
+    for name, fault in (
+        (".", "cannot be read: Is a directory"),
+        ("latin.txt", "is not UTF-8; expected a gene or mut"),
+    ):
+        given[-1] = str(tmp_path / name)
+        wrong = runner.invoke(cli.app, ["export", str(result.path), *given, "--force"])
+        assert wrong.exit_code == 2
+        assert f"--drivers {tmp_path / name}: {fault}" in wrong.output
     empty = runner.invoke(cli.app, ["export", str(tmp_path), "--format", "citup", "-o", str(tmp_path / "c")])
     assert empty.exit_code == 2
 
