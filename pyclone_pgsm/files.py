@@ -213,7 +213,9 @@ def check_new(path: Path, force: bool) -> None:
         raise OutputError(f"{folder}: is a file, not a folder")
     existing = next(parent for parent in folder.absolute().parents if parent.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        problem = "Permission denied" if existing.is_dir() else "Not a directory"
+        is_read_only = os.statvfs(existing).f_flag & os.ST_RDONLY
+        refusal = "Read-only file system" if is_read_only else "Permission denied"
+        problem = refusal if existing.is_dir() else "Not a directory"
         raise OutputError(f"{folder}: the folder cannot be made: {problem}")
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from typer.testing import CliRunner
 from pyclone_pgsm.analyses.matrix_input import standardise
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import DataValueError, InputError, OutputError, UsageError
-from pyclone_pgsm.files import make_folder
+from pyclone_pgsm.files import check_new, make_folder
 from pyclone_pgsm.inputs.matrix import read_matrix
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.inputs.sample_sheet import read_sheet
@@ -374,6 +376,16 @@ def test_a_patient_with_a_name_too_long_for_a_folder(tmp_path: Path) -> None:
     assert f"{sheet}, row 2, column patient_id" in told
     assert "too long for the name of a folder" in told
     assert not (tmp_path / "out").exists()
+
+
+def test_the_reason_why_a_folder_cannot_be_made_on_a_read_only_file_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    for flag, reason in ((os.ST_RDONLY, "Read-only file system"), (0, "Permission denied")):
+        monkeypatch.setattr(os, "statvfs", lambda path, flag=flag: SimpleNamespace(f_flag=flag))
+        with pytest.raises(OutputError, match=f"the folder cannot be made: {reason}"):
+            check_new(tmp_path / "new" / "file", force=False)
 
 
 def test_no_part_of_a_folder_stays_that_cannot_be_made(tmp_path: Path) -> None:
