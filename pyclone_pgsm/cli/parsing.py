@@ -31,7 +31,8 @@ def parse_number(name: str, text: str, word: str, kind: type[float] | type[int])
     try:
         return kind(text)
     except ValueError:
-        raise UsageError(f"--{name} {_short(text)}: must be {word!r} or a number") from None
+        number = "a whole number" if kind is int else "a number"
+        raise UsageError(f"--{name} {_short(text)}: must be {word!r} or {number}") from None
 
 
 def _short(text: str, show: Callable[[str], str] = repr) -> str:

@@ -444,7 +444,7 @@ def test_run_equals_analyze(table, tmp_path):
         ),
         ("--precision much", "--precision 'much': must be 'infer' or a number"),
         ("--grid-size 5", "--grid-size 5: must be 'auto' or between 11 and 10001"),
-        ("--grid-size 99.5", "--grid-size '99.5': must be 'auto' or a number"),
+        ("--grid-size 99.5", "--grid-size '99.5': must be 'auto' or a whole number"),
         ("--outlier-prob 1", "--outlier-prob 1.0: must be 0, or between 1e-09 and 1 - 1e-09"),
         (
             "--density binomial --precision 100",
