@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.rows import ALWAYS, LOGARITHMIC, Traces
-from pyclone_pgsm.sampling.diagnostics import split_rhat
+from pyclone_pgsm.sampling.diagnostics import diagnostics_of
 from pyclone_pgsm.tumour.base_measure import is_weight
 
 WIDTH, BESIDE, HEIGHT = 6.4, 0.9, 1.15
@@ -70,7 +70,7 @@ def chain_traces(traces: Traces) -> Figure:
 
 def _least_agreed(traces: Traces, names: list[str]) -> list[str]:
     """Choose the names with the largest R-hat after the burn-in, weights of prevalences last."""
-    disagreement = [split_rhat(_kept(traces.series[name], traces.burn_in)) for name in names]
+    disagreement = [diagnostics_of(_kept(traces.series[name], traces.burn_in)).rhat for name in names]
     are_weights = np.array([is_weight(name) for name in names])
     worst = np.lexsort((-np.array(disagreement), are_weights))[:MAX_HYPERPARAMETERS]
     return [names[i] for i in np.sort(worst)]

@@ -29,12 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.sampling.diagnostics import (
-    FEWEST_DRAWS,
-    effective_sample_size,
-    split_rhat,
-    tail_effective_sample_size,
-)
+from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS, diagnostics_of
 from pyclone_pgsm.sampling.settings import first_check
 
 RHAT_LIMIT = 1.01
@@ -227,14 +222,10 @@ def _checks_of(kept: Sequence[ChainDraws], rule: Rule) -> Iterator[QuantityCheck
     for name in kept[0].series:
         values = np.array([chain.series[name] for chain in kept])
         if not np.isnan(values).all():  # no draws, or a prior without a concentration
-            yield _check_of(name, values, rule.checks(name, values))
+            yield QuantityCheck(name, *diagnostics_of(values), rule.checks(name, values))
     for column in range(kept[0].watched.shape[1]):
-        yield _check_of(WATCHED, np.array([chain.watched[:, column] for chain in kept], float), True)
-
-
-def _check_of(name: str, values: NDArray[np.float64], is_required: bool) -> QuantityCheck:
-    rhat, bulk, tail = split_rhat(values), effective_sample_size(values), tail_effective_sample_size(values)
-    return QuantityCheck(name, rhat, bulk, tail, is_required)
+        values = np.array([chain.watched[:, column] for chain in kept], float)
+        yield QuantityCheck(WATCHED, *diagnostics_of(values), is_required=True)
 
 
 def _holds(kept: Sequence[ChainDraws], rule: Rule) -> bool:

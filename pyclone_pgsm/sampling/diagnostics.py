@@ -7,6 +7,7 @@ Values may be infinite. All diagnostics are NaN for chains of fewer than :data:`
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,43 +21,47 @@ BEYOND = 1e300
 """What infinite values are taken for: only its rank matters, also as a distance from the median."""
 
 
-def split_rhat(x: ArrayLike) -> float:
-    """Compute the rank-normalised split R-hat of (chains, draws): the larger of that of the ranks and of the folded
-    ranks.
+class Diagnostics(NamedTuple):
+    """How far chains have converged.
 
-    It is close to 1 for chains that explore the same distribution; 1.01 is the authors' limit. It is 1 if all values
-    are equal up to rounding, and infinite if the halves of the chains are stuck at different values.
+    Attributes
+    ----------
+    rhat : float
+        Rank-normalised split R-hat: the larger of that of the ranks and of the folded ranks. It is close to 1 for
+        chains that explore the same distribution; 1.01 is the authors' limit. It is 1 if all values are equal up to
+        rounding, and infinite if the halves of the chains are stuck at different values.
+    bulk_ess : float
+        Effective sample size of the mean of the rank-normalised values. It is at most S log10 S for S draws in total,
+        as negatively correlated draws can give a better estimate of the mean than independent ones. It is S if all
+        values are equal up to rounding, and about the number of chains if each is stuck at a value of its own.
+    tail_ess : float
+        The smaller of the effective sample sizes of the 5 % and the 95 % quantile, each of which is that of the share
+        of values up to the quantile.
     """
-    x = _checked(x)
+
+    rhat: float
+    bulk_ess: float
+    tail_ess: float
+
+
+def diagnostics_of(x: ArrayLike) -> Diagnostics:
+    """Compute the diagnostics of values (chains, draws)."""
+    x = np.asarray(x, np.float64)
+    if x.ndim != 2 or x.shape[0] == 0:
+        raise ValueError(f"values must be a matrix of chains by draws; its shape is {x.shape}")
+    if np.isnan(x).any():
+        raise ValueError("values must not be NaN")
     if x.shape[1] < FEWEST_DRAWS:
-        return math.nan
+        return Diagnostics(math.nan, math.nan, math.nan)
+    x = _without_rounding(np.clip(x, -BEYOND, BEYOND))
     halves = _split(x)
-    folded = np.abs(halves - np.median(halves))
-    return max(_rhat(_normal_scores(halves)), _rhat(_normal_scores(folded)))
-
-
-def effective_sample_size(x: ArrayLike) -> float:
-    """Compute the bulk effective sample size of (chains, draws): that of the mean of the rank-normalised values.
-
-    It is at most S log10 S for S draws in total, as negatively correlated draws can give a better estimate of the mean
-    than independent ones. It is S if all values are equal up to rounding, and about the number of chains if each is
-    stuck at a value of its own.
-    """
-    x = _checked(x)
-    if x.shape[1] < FEWEST_DRAWS:
-        return math.nan
-    return _size_of_mean(_normal_scores(_split(x)))
-
-
-def tail_effective_sample_size(x: ArrayLike) -> float:
-    """Compute the tail effective sample size of (chains, draws): the smaller of those of the 5 % and the 95 % quantile.
-
-    The effective sample size of a quantile is that of the share of values up to it.
-    """
-    x = _checked(x)
-    if x.shape[1] < FEWEST_DRAWS:
-        return math.nan
-    return min(_size_of_mean(_split((x <= quantile).astype(float))) for quantile in np.quantile(x, TAILS))
+    ranks, folded = _normal_scores(halves), _normal_scores(np.abs(halves - np.median(halves)))
+    tails = [_split((x <= quantile).astype(float)) for quantile in np.quantile(x, TAILS)]
+    return Diagnostics(
+        rhat=max(_rhat(ranks), _rhat(folded)),
+        bulk_ess=_size_of_mean(ranks),
+        tail_ess=min(map(_size_of_mean, tails)),
+    )
 
 
 def _size_of_mean(halves: NDArray[np.float64]) -> float:
@@ -66,15 +71,6 @@ def _size_of_mean(halves: NDArray[np.float64]) -> float:
         return float(total)
     tau = max(_geyer_sum(_autocorrelation(halves)), 1.0 / np.log10(total))
     return float(total / tau)
-
-
-def _checked(x: ArrayLike) -> NDArray[np.float64]:
-    x = np.asarray(x, np.float64)
-    if x.ndim != 2 or x.shape[0] == 0:
-        raise ValueError(f"values must be a matrix of chains by draws; its shape is {x.shape}")
-    if np.isnan(x).any():
-        raise ValueError("values must not be NaN")
-    return _without_rounding(np.clip(x, -BEYOND, BEYOND))
 
 
 def _without_rounding(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,11 +6,19 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.signal import lfilter
 from scipy.stats import norm
 
-from pyclone_pgsm.sampling.diagnostics import effective_sample_size, split_rhat
+from pyclone_pgsm.sampling.diagnostics import diagnostics_of
+
+
+def split_rhat(x: ArrayLike) -> float:
+    return diagnostics_of(x).rhat
+
+
+def effective_sample_size(x: ArrayLike) -> float:
+    return diagnostics_of(x).bulk_ess
 
 
 def autoregressive(rng: np.random.Generator, chains: int, draws: int, phi: float) -> NDArray[np.float64]:
