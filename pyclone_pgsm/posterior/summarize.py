@@ -169,7 +169,7 @@ def summarize(
     check_criterion(criterion)
     thresholds = checked_thresholds(thresholds)
     trace.check_likelihood()
-    trace.check()
+    trace.states()  # the labels are read, and checked, for the verdict on convergence
     with blamed(trace.options.model.likelihood):
         return _summarise(trace, criterion or DEFAULT_CRITERION, burn_in, thresholds)
 
