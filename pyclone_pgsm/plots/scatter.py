@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.summary import Summary
 
-MAX_PAIRS = 15
-"""Largest number of pairs of samples; if there are more, only the samples that differ the most are shown."""
+MAX_SAMPLES = 6
+"""Largest number of samples, in 15 pairs; if there are more, only those that differ the most are shown."""
 MAX_ROWS = 60
 LOWEST_END = 0.6
 """Smallest end of an axis of variant allele frequencies."""
@@ -51,17 +51,12 @@ def vaf_scatter(summary: Summary) -> Figure:
     return _scatter(summary, _Quantity(summary.vaf, title, name, end, discs=False))
 
 
-def choose_samples(summary: Summary, max_pairs: int) -> NDArray[np.int64]:
-    """Choose samples, in ascending order, so that there are at most `max_pairs` pairs: all samples if possible.
+def most_different(summary: Summary, limit: int) -> NDArray[np.int64]:
+    """Choose at most `limit` samples, in ascending order: all samples if possible.
 
     The first choice is the sample whose mutations' prevalences spread the most. Each further choice is the sample that
     differs the most from the nearest one already chosen.
     """
-    return most_different(summary, int((1 + (1 + 8 * max_pairs) ** 0.5) / 2))
-
-
-def most_different(summary: Summary, limit: int) -> NDArray[np.int64]:
-    """Choose at most `limit` samples, in ascending order: see :func:`choose_samples`."""
     num_samples = len(summary.sample_ids)
     if num_samples <= limit:
         return np.arange(num_samples)
@@ -88,7 +83,7 @@ def _scatter(summary: Summary, quantity: _Quantity) -> Figure:
     subtitle = summary.contents
     if len(summary.sample_ids) == 1:
         return _rows(summary, quantity, subtitle)
-    samples = choose_samples(summary, MAX_PAIRS)
+    samples = most_different(summary, MAX_SAMPLES)
     subtitle += of_samples(samples, summary)
     if quantity.discs:
         subtitle += "; discs: sizes of the clusters"

@@ -34,7 +34,7 @@ from pyclone_pgsm.plots.appearance import (
 )
 from pyclone_pgsm.plots.densities import _outline, cluster_densities
 from pyclone_pgsm.plots.prevalences import cluster_prevalences
-from pyclone_pgsm.plots.scatter import choose_samples, prevalence_scatter, vaf_scatter
+from pyclone_pgsm.plots.scatter import MAX_SAMPLES, most_different, prevalence_scatter, vaf_scatter
 from pyclone_pgsm.plots.style import cluster_legend, save, short_names, spread, write_pictures
 from pyclone_pgsm.plots.traces import chain_traces
 from pyclone_pgsm.plots.tumour import tumour_pictures
@@ -494,7 +494,7 @@ def test_scatters_say_which_samples_they_show(monkeypatch):
     assert len(figure.axes) == 15
     assert any("6 of 20 samples" in text for text in texts(figure))
     assert not any("samples" in text for text in texts(prevalence_scatter(make_summary(100, 4, 5))))
-    monkeypatch.setattr("pyclone_pgsm.plots.scatter.MAX_PAIRS", 1)
+    monkeypatch.setattr("pyclone_pgsm.plots.scatter.MAX_SAMPLES", 2)
     assert len(vaf_scatter(summary).axes) == 1
 
 
@@ -502,11 +502,11 @@ def test_samples_that_differ_are_chosen():
     summary = make_summary(100, 9, 4)
     mean = np.repeat(summary.cluster_mean[:, :1], 9, axis=1)
     mean[0, 4], mean[1, 7] = 0.1, 0.9
-    chosen = choose_samples(replace(summary, cluster_mean=mean), 3)
+    chosen = most_different(replace(summary, cluster_mean=mean), 3)
     assert {4, 7} < set(chosen)
     assert len(chosen) == 3
-    assert list(choose_samples(summary, 36)) == list(range(9))
-    assert [len(choose_samples(summary, pairs)) for pairs in (1, 2, 3, 5, 6, 35)] == [2, 2, 3, 3, 4, 8]
+    assert list(most_different(summary, 9)) == list(range(9))
+    assert [len(most_different(summary, limit)) for limit in (2, 3, 4, 8)] == [2, 3, 4, 8]
 
 
 def test_densities_of_many_samples_can_be_saved():
@@ -523,7 +523,7 @@ def test_no_sample_is_chosen_twice():
     equal = replace(summary, cluster_mean=np.repeat(summary.cluster_mean[:, :1], 9, axis=1))
     outliers = replace(summary, cluster_mean=np.zeros((0, 9)), cluster_size=np.zeros(0, np.int64))
     for alike in (equal, outliers):
-        assert len(set(choose_samples(alike, 15))) == 6
+        assert len(set(most_different(alike, MAX_SAMPLES))) == 6
 
 
 def test_coclustering_is_ordered_by_cluster_and_certainty():
