@@ -248,17 +248,18 @@ def _count_peaks(mass, lo, hi):
 
 
 @compiled
-def _mixtures(rows, weights, low, start, mass, grid_size, present_above, clonal_above, grids):
+def _mixtures(rows, weights, low, start, mass, present_above, clonal_above, grids):
     """Summarise weighted means of the windows of blocks ``rows`` (n, M), as (7, n, D) in the order of `Moments`.
 
     The weights (n, M), or (1, M) for all, are 0 where there is no block. The means are written to ``grids`` (n, D, G).
     """
     n, M = rows.shape
-    D = low.shape[1]
+    D, grid_size = grids.shape[1:]
     moments = np.empty((7, n, D))
-    grid = np.empty(grid_size)
     for i in range(n):
         for d in range(D):
+            grid = grids[i, d]
+            grid[:] = 0.0
             lo = grid_size
             hi = np.int64(0)
             for m in range(M):
@@ -266,7 +267,6 @@ def _mixtures(rows, weights, low, start, mass, grid_size, present_above, clonal_
                 if weights[i % len(weights), m] > 0.0:
                     lo = min(lo, low[block, d])
                     hi = max(hi, low[block, d] + start[block * D + d + 1] - start[block * D + d])
-            grid[lo:hi] = 0.0
             for m in range(M):
                 weight = weights[i % len(weights), m]
                 if weight > 0.0:
@@ -293,9 +293,6 @@ def _mixtures(rows, weights, low, start, mass, grid_size, present_above, clonal_
             moments[4, i, d] = _mass_above(grid, lo, hi, present_above)
             moments[5, i, d] = _mass_above(grid, lo, hi, clonal_above)
             moments[6, i, d] = _count_peaks(grid, lo, hi)
-            grids[i, d] = 0.0
-            for k in range(lo, hi):
-                grids[i, d, k] = grid[k]
     return moments
 
 
@@ -323,7 +320,7 @@ def mutation_prevalences(
     for first in range(0, draws.shape[1], size):
         rows = np.ascontiguousarray(draws[:, first : first + size].T, dtype=np.int64) + first_block[:-1]
         density = np.empty((len(rows), D, grid_size))
-        parts.append(_mixtures(rows, equal, *windows, grid_size, *thresholds, density))
+        parts.append(_mixtures(rows, equal, *windows, *thresholds, density))
         use(first, density)
     return _as_moments(np.concatenate(parts, axis=1))
 
@@ -352,5 +349,5 @@ def cluster_prevalences(
     rows[cluster, place] = block
     weights[cluster, place] = share
     density = np.empty((len(rows), blocks.low.shape[1], grid_size))
-    found = _mixtures(rows, weights, *windows, grid_size, *thresholds, density)
+    found = _mixtures(rows, weights, *windows, *thresholds, density)
     return _as_moments(found), density
