@@ -60,10 +60,9 @@ FINE = Effort(4e9, 1e10, 64)
 class Search:
     """A partition of U items (groups of mutations that no draw separates) and its greedy improvement.
 
-    `rows` (U, M) has the block of each item in each draw, and `first` (M + 1,) the first block of each draw. `weight`
-    (U,) is the number of mutations in each item, `example` (U,) one of them, and `group` (N,) the item of each
-    mutation. `labels` (U,) is the partition, `table` its counts, and `work` the cost of the sweeps of the latest
-    :meth:`improve`.
+    `table` has the items, whose weights are their numbers of mutations, and the partition. `first` (M + 1,) is the
+    first block of each draw, `example` (U,) one mutation of each item, and `group` (N,) the item of each mutation.
+    `work` is the cost of the sweeps of the latest :meth:`improve`.
     """
 
     def __init__(
@@ -86,13 +85,14 @@ class Search:
             few = even(len(draws), max(effort.draws, int(share * len(draws))))
             codes, self.first = number_blocks(draws[few])
         self.num_draws = len(codes)
-        self._group(codes)
-        self.value = values_of(criterion, self.num_mutations)
-        self.step = np.diff(self.value)
+        weight = self._group(codes)
         blocks = int(self.first[-1])
-        clusters = min(clusters, len(self.weight), max(2, TABLE_CELLS // blocks))
-        self.labels = np.full(len(self.weight), UNPLACED)
+        clusters = min(clusters, len(weight), max(2, TABLE_CELLS // blocks))
         self.table = Table(
+            rows=np.ascontiguousarray(codes[:, self.example].T),
+            weight=weight,
+            value=values_of(criterion, self.num_mutations),
+            labels=np.full(len(weight), UNPLACED),
             count=np.zeros((blocks, clusters), np.int32),
             gain=np.zeros((blocks, clusters)),
             margin=np.zeros(blocks, np.int32),
@@ -100,8 +100,8 @@ class Search:
             sums=np.zeros(4),
         )
 
-    def _group(self, codes: NDArray[np.int32]) -> None:
-        """Group mutations with equal columns of labels into items, by sums of random 64-bit numbers.
+    def _group(self, codes: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Group mutations with equal columns of labels into items, by sums of random 64-bit numbers; return weights.
 
         The probability that different columns collide is below N^2 / 2^65: 3e-8 for a million mutations.
         """
@@ -113,8 +113,8 @@ class Search:
             total, return_index=True, return_inverse=True, return_counts=True
         )
         order = np.argsort(example)
-        self.example, self.weight, self.group = example[order], weight[order], np.argsort(order)[group]
-        self.rows = np.ascontiguousarray(codes[:, self.example].T)
+        self.example, self.group = example[order], np.argsort(order)[group]
+        return weight[order]
 
     @property
     def loss(self) -> float:
@@ -126,13 +126,13 @@ class Search:
     def best_draws(self) -> list[tuple[float, NDArray[np.int64]]]:
         """Return some draws as partitions of the items, with their expected losses, the smallest first."""
         found = []
-        weight = self.weight[:, None]
-        block = total_value(self.rows, weight, self.value) / self.num_draws
+        rows, value, weight = self.table.rows, self.table.value, self.table.weight
+        block = total_value(rows, weight[:, None], value) / self.num_draws
         for m in np.arange(self.num_draws)[even(self.num_draws, CANDIDATES)]:
-            labels = self.rows[:, m] - self.first[m]
-            shared = shared_blocks(self.rows, labels[:, None])
-            overlap = total_value(shared, weight, self.value) / self.num_draws
-            cluster = total_value(labels, self.weight, self.value)
+            labels = rows[:, m] - self.first[m]
+            shared = shared_blocks(rows, labels[:, None])
+            overlap = total_value(shared, weight[:, None], value) / self.num_draws
+            cluster = total_value(labels, weight, value)
             found.append((loss_of(self.criterion, overlap, cluster, block, self.num_mutations), labels))
         return sorted(found, key=lambda pair: pair[0])
 
@@ -142,16 +142,17 @@ class Search:
 
     def start_from(self, labels: NDArray[np.int64]) -> None:
         """Set the partition to `labels` (U,), some of which may be UNPLACED."""
-        self._relocate(np.arange(len(labels)), labels)
+        relocate(self.table, np.arange(len(labels)), labels)
 
     def start_empty(self) -> None:
         """Make a partition by sequential allocation in random order."""
-        self.start_from(np.full(len(self.labels), UNPLACED))
-        self._sweep(np.arange(len(self.labels)))
+        items = np.arange(len(self.table.labels))
+        self.start_from(np.full(len(items), UNPLACED))
+        self._sweep(items)
 
     def improve(self) -> None:
         """Sweep, merge and break up until nothing lowers the loss, or the effort is spent."""
-        items = np.arange(len(self.labels))
+        items = np.arange(len(self.table.labels))
         self.work = 0
         improved = True
         while improved and self.work < self.effort.total:
@@ -159,55 +160,43 @@ class Search:
                 pass
             improved = self._merge() or self._break_up()
 
-    def _relocate(self, items: NDArray[np.int64], clusters: NDArray[np.int64]) -> None:
-        relocate(items, clusters, self.rows, self.weight, self.labels, self.table, self.value, self.step)
-
     def _sweep(self, items: NDArray[np.int64]) -> int:
         self.work += len(items) * self.num_draws * int(np.count_nonzero(self.table.size))
-        return sweep(
-            self.rng.permutation(items),
-            self.rows,
-            self.weight,
-            self.labels,
-            self.table,
-            self.value,
-            self.step,
-            self.criterion == "mpear",
-            TOLERANCE * self.step[-1],
-        )
+        tolerance = TOLERANCE * (self.table.value[-1] - self.table.value[-2])
+        return sweep(self.table, self.rng.permutation(items), self.criterion == "mpear", tolerance)
 
     def _merge(self) -> bool:
         """Merge the pair of clusters with the largest gain, while there is one; return whether any were merged."""
         merged = False
-        size = self.table.size
+        size, value = self.table.size, self.table.value
         while True:
             cost = price(self.table.sums, self.num_draws, self.criterion == "mpear")
-            together = self.value[np.minimum(size[:, None] + size, self.num_mutations)]
-            gain = merge_gains(self.table.count, self.value) / self.num_draws
-            gain -= cost * (together - self.value[size][:, None] - self.value[size])
+            together = value[np.minimum(size[:, None] + size, self.num_mutations)]
+            gain = merge_gains(self.table.count, value) / self.num_draws
+            gain -= cost * (together - value[size][:, None] - value[size])
             gain[np.tril_indices(len(size))] = -np.inf
             gain[size == 0] = -np.inf
             gain[:, size == 0] = -np.inf
             into, other = np.unravel_index(np.argmax(gain), gain.shape)
             if gain[into, other] <= TOLERANCE * together[into, other]:
                 return merged
-            items = np.flatnonzero(self.labels == other)
-            self._relocate(items, np.full(len(items), into))
+            items = np.flatnonzero(self.table.labels == other)
+            relocate(self.table, items, np.full(len(items), into))
             merged = True
 
     def _break_up(self) -> bool:
         """Reallocate the items of each cluster in turn, undone unless the loss falls; return whether it ever fell."""
         paid = False
         for k in self.rng.permutation(np.flatnonzero(self.table.size)):
-            items = np.flatnonzero(self.labels == k)
+            items = np.flatnonzero(self.table.labels == k)
             before = self.loss
-            self._relocate(items, np.full(len(items), UNPLACED))
+            relocate(self.table, items, np.full(len(items), UNPLACED))
             self._sweep(items)
             self._sweep(items)
             if self.loss < before - TOLERANCE * abs(before):
                 paid = True
             else:
-                self._relocate(items, np.full(len(items), k))
+                relocate(self.table, items, np.full(len(items), k))
         return paid
 
 
@@ -217,7 +206,7 @@ def explore(search: Search, runs: int, max_clusters: int | None) -> NDArray[np.i
     if max_clusters is not None:
         candidates = [(loss, labels) for loss, labels in candidates if labels.max() < max_clusters]
     starts = [labels for _, labels in candidates if search.holds(labels)]
-    best_loss, best = candidates[0] if candidates else (np.inf, search.labels)
+    best_loss, best = candidates[0] if candidates else (np.inf, search.table.labels)
     for run in range(runs):
         if run % 2 == 1 and run // 2 < len(starts):
             search.start_from(starts[run // 2])
@@ -225,7 +214,7 @@ def explore(search: Search, runs: int, max_clusters: int | None) -> NDArray[np.i
             search.start_empty()
         search.improve()
         if search.loss < best_loss:
-            best_loss, best = search.loss, search.labels.copy()
+            best_loss, best = search.loss, search.table.labels.copy()
     return best[search.group]
 
 
@@ -236,4 +225,4 @@ def refine(search: Search, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         return labels
     search.start_from(start)
     search.improve()
-    return search.labels[search.group]
+    return search.table.labels[search.group]

@@ -2,9 +2,8 @@
 
 Shapes and names: M draws of a partition; U items, each with a weight (the number of identical mutations it
 represents); R blocks in all draws together, numbered so that a number determines both the draw and the block;
-at most C clusters in the estimate. ``rows[u, m]`` is the block of item u in draw m. ``value[n]`` is the value
-of n items that are together, ``step[n] = value[n + 1] - value[n]``. Every criterion is a function of three
-sums (:mod:`pyclone_pgsm.posterior.expected_loss`):
+at most C clusters in the estimate. Every criterion is a function of three sums
+(:mod:`pyclone_pgsm.posterior.expected_loss`), in which ``value[n]`` is the value of n items that are together:
 
 =======  ======================================================================
 overlap  sum over blocks and clusters of ``value[number of items in both]``
@@ -27,13 +26,19 @@ UNPLACED = -1
 
 
 class Table(NamedTuple):
-    """Counts of an estimate against all draws, updated whenever items move.
+    """An estimate, and its counts against all draws, updated whenever items move.
 
-    `count` (R, C) is the number of items of each block in each cluster, `margin` (R,) that of placed items in each
-    block, `size` (C,) that of items in each cluster, 0 for a cluster not in use. `gain` (R, C) is ``step[count]``.
-    `sums` (4,) are overlap, cluster, block, and the number of items placed.
+    `rows` (U, M) has the block of each item in each draw, `weight` (U,) the weights of the items. `labels` (U,) are
+    their clusters, UNPLACED for an item that is in none yet. `count` (R, C) is the number of items of each block in
+    each cluster, `margin` (R,) that of placed items in each block, `size` (C,) that of items in each cluster, 0 for a
+    cluster not in use. `gain` (R, C) is ``value[count + 1] - value[count]``. `sums` (4,) are overlap, cluster, block,
+    and the number of items placed.
     """
 
+    rows: NDArray[np.int32]
+    weight: NDArray[np.int64]
+    value: NDArray[np.float64]
+    labels: NDArray[np.int64]
     count: NDArray[np.int32]
     gain: NDArray[np.float64]
     margin: NDArray[np.int32]
@@ -63,15 +68,17 @@ def price(sums, draws, adjusted):
 
 
 @inner(**LEAF)
-def put(table, blocks, w, k, value, step):
-    """Add an item of weight w, which is in `blocks`, to cluster k; a negative weight removes it."""
+def put(table, u, k, sign):
+    """Add item u to cluster k, or remove it if `sign` is -1."""
+    value = table.value
+    w = sign * table.weight[u]
     overlap = 0.0
     block = 0.0
-    for row in blocks:
+    for row in table.rows[u]:
         before = table.count[row, k]
         after = before + w
         table.count[row, k] = after
-        table.gain[row, k] = step[after]
+        table.gain[row, k] = value[after + 1] - value[after]
         overlap += value[after] - value[before]
         before = table.margin[row]
         after = before + w
@@ -85,8 +92,10 @@ def put(table, blocks, w, k, value, step):
 
 
 @inner(**LEAF)
-def overlap_gains(table, blocks, w, own, columns, value, out):
-    """Compute what an item would add to the overlap sum in each cluster; in its own, what it adds there now."""
+def overlap_gains(table, u, columns, out):
+    """Compute what item u would add to the overlap sum in each cluster; in its own, what it adds there now."""
+    value, blocks = table.value, table.rows[u]
+    w, own = table.weight[u], table.labels[u]
     out[:columns] = 0.0
     if w == 1:
         for row in blocks:
@@ -106,14 +115,14 @@ def overlap_gains(table, blocks, w, own, columns, value, out):
 
 
 @compiled
-def sweep(order, rows, weight, labels, table, value, step, adjusted, tolerance):
+def sweep(table, order, adjusted, tolerance):
     """Move each item of `order` to the cluster, possibly an empty one, for which the criterion is best.
 
-    Labels (U,) and the table change; UNPLACED is the label of an item that is not in a cluster yet. A placed item moves
-    only if it gains more than `tolerance` per unit of its weight. `adjusted` says whether the criterion is the adjusted
-    Rand index (see :func:`price`). Returns the number of items moved.
+    A placed item moves only if it gains more than `tolerance` per unit of its weight. `adjusted` says whether the
+    criterion is the adjusted Rand index (see :func:`price`). Returns the number of items moved.
     """
-    draws = rows.shape[1]
+    value = table.value
+    draws = table.rows.shape[1]
     capacity = len(table.size)
     gains = np.empty(capacity)
     used = 0
@@ -122,10 +131,10 @@ def sweep(order, rows, weight, labels, table, value, step, adjusted, tolerance):
             used = k + 1
     moves = 0
     for u in order:
-        own = labels[u]
-        w = weight[u]
+        own = table.labels[u]
+        w = table.weight[u]
         columns = min(used + 1, capacity)
-        overlap_gains(table, rows[u], w, own, columns, value, gains)
+        overlap_gains(table, u, columns, gains)
         cost = price(table.sums, draws, adjusted)
         best = np.int64(0)
         best_gain = -np.inf
@@ -141,24 +150,23 @@ def sweep(order, rows, weight, labels, table, value, step, adjusted, tolerance):
         if best_gain <= own_gain + tolerance * w:
             continue
         if own != UNPLACED:
-            put(table, rows[u], -w, own, value, step)
-        put(table, rows[u], w, best, value, step)
-        labels[u] = best
+            put(table, u, own, -1)
+        put(table, u, best, 1)
+        table.labels[u] = best
         used = max(used, best + 1)
         moves += 1
     return moves
 
 
 @compiled
-def relocate(items, clusters, rows, weight, labels, table, value, step):
+def relocate(table, items, clusters):
     """Move items to the given clusters; UNPLACED removes an item from its cluster."""
-    for j in range(len(items)):
-        u = items[j]
-        if labels[u] != UNPLACED:
-            put(table, rows[u], -weight[u], labels[u], value, step)
-        if clusters[j] != UNPLACED:
-            put(table, rows[u], weight[u], clusters[j], value, step)
-        labels[u] = clusters[j]
+    for u, k in zip(items, clusters):
+        if table.labels[u] != UNPLACED:
+            put(table, u, table.labels[u], -1)
+        if k != UNPLACED:
+            put(table, u, k, 1)
+        table.labels[u] = k
 
 
 @compiled
