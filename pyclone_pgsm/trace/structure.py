@@ -229,16 +229,20 @@ def write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
     write_array(group, name, np.array(encoded, h5py.string_dtype("utf-8", length)))
 
 
+def chunks_of(dtype: np.dtype, columns: tuple[int, ...], most_rows: int) -> tuple[int, ...]:
+    """Return the shape of the chunks of a dataset: up to `most_rows` rows, fewer if they have many columns."""
+    columns = tuple(max(1, min(length, CHUNK_BYTES // 8)) for length in columns)
+    rows = CHUNK_BYTES // (dtype.itemsize * math.prod(columns))
+    return max(1, min(rows, most_rows)), *columns
+
+
 def write_array(group: h5py.Group, name: str, values: NDArray[Any]) -> None:
     """Write a dataset that does not grow, compressed."""
-    columns = tuple(max(1, min(length, CHUNK_BYTES // 8)) for length in values.shape[1:])
-    row_bytes = values.dtype.itemsize * int(np.prod(columns))
-    rows = max(1, min(len(values), CHUNK_BYTES // row_bytes))
     group.create_dataset(
         name,
         data=values,
         maxshape=None if values.size else (None,) * values.ndim,
-        chunks=(rows, *columns),
+        chunks=chunks_of(values.dtype, values.shape[1:], len(values)),
         compression="gzip",
         compression_opts=1,
     )

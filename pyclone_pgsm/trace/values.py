@@ -56,12 +56,9 @@ class Values(NamedTuple):
 
     def check(self, where: str, values: NDArray[Any]) -> None:
         """Raise :class:`Fault` for the first number that is not allowed."""
-        good = self.is_allowed(values)
-        if good.all():
-            return
-        place = tuple(np.argwhere(~good)[0].tolist())
-        index = ", ".join(map(str, place))
-        raise Fault(where, f"[{index}] is {values[place]}; expected {self.expected}")
+        for place in np.argwhere(~self.is_allowed(values))[:1].tolist():
+            index = ", ".join(map(str, place))
+            raise Fault(where, f"[{index}] is {values[tuple(place)]}; expected {self.expected}")
 
 
 def of_whole(reader: Whole) -> Values:

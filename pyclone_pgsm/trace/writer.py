@@ -9,7 +9,6 @@ Signals are delayed while HDF5 works, because h5py turns the exceptions that the
 """
 
 import json
-import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -30,7 +29,7 @@ from pyclone_pgsm.trace.hyperparameters import dataset_name
 from pyclone_pgsm.trace.options import Dataset, RunOptions
 from pyclone_pgsm.trace.reader import Trace
 from pyclone_pgsm.trace.schema import FORMAT, SERIES, datasets_of_chain
-from pyclone_pgsm.trace.structure import CHUNK_BYTES, HEADER_BYTES, VERSIONS, seal, write_array
+from pyclone_pgsm.trace.structure import HEADER_BYTES, VERSIONS, chunks_of, seal, write_array
 from pyclone_pgsm.trace.values import Values
 
 ARRAYS = ("labels", "outliers", "watched", "moves")  # datasets with several numbers for each saved iteration
@@ -114,17 +113,14 @@ def create_chain(chains: h5py.Group, name: str, data: Dataset, options: RunOptio
 
 def _create_rows(chain: h5py.Group, name: str, kind: Values) -> None:
     """Create a dataset that grows with the saved iterations."""
-    columns = tuple(min(length, CHUNK_BYTES // 8) for length in kind.shape)
-    row_bytes = np.dtype(kind.dtype).itemsize * math.prod(columns)
-    rows = max(1, min(64, CHUNK_BYTES // row_bytes)) if columns else SERIES_ROWS
     chain.create_dataset(
         name,
         shape=(0, *kind.shape),
         maxshape=(None, *kind.shape),
-        chunks=(rows, *columns),
+        chunks=chunks_of(np.dtype(kind.dtype), kind.shape, 64 if kind.shape else SERIES_ROWS),
         dtype=kind.dtype,
-        compression="gzip" if columns else None,
-        compression_opts=1 if columns else None,
+        compression="gzip" if kind.shape else None,
+        compression_opts=1 if kind.shape else None,
     )
     chain[name].attrs["description"] = kind.description
 
