@@ -1,5 +1,6 @@
 """Order, names and colours of clusters, for pictures and pages. This module does not need matplotlib."""
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -54,10 +55,8 @@ def cluster_colours(sizes: NDArray[np.int64]) -> list[str]:
     """
     minor = minor_clusters(sizes)
     coloured = [k for k in by_size(sizes) if not minor[k]][: len(PALETTE)]
-    colours = dict(zip(coloured, PALETTE))
-    muted = [k for k in range(len(minor)) if k not in colours]
-    colours |= {k: GREYS[rank % len(GREYS)] for rank, k in enumerate(muted)}
-    return [colours[k] for k in range(len(minor))]
+    colours, greys = dict(zip(coloured, PALETTE)), itertools.cycle(GREYS)
+    return [colours[k] if k in colours else next(greys) for k in range(len(sizes))]
 
 
 def colour_groups(sizes: NDArray[np.int64], labels: NDArray[np.int64]) -> list[tuple[str, NDArray[np.bool_]]]:
