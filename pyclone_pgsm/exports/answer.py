@@ -183,12 +183,6 @@ OF_CLUSTER = "the prevalence of the cluster there"
 """How formats of clusters represent mutations without data."""
 
 
-def is_driver(answer: Answer, drivers: frozenset[str]) -> NDArray[np.bool_]:
-    """Return whether each mutation (T,), or its gene, is named as a driver."""
-    pairs = zip(answer.observations.mutation_ids, answer.annotation("gene"))
-    return np.array([mutation in drivers or gene in drivers for mutation, gene in pairs], bool)
-
-
 def note_reads_for_trees(answer: Answer) -> list[str]:
     """Return lines about what :meth:`Answer.reads_for_trees` is based on, and the depths that it changes."""
     notes = note_two_states(answer, "var_read_prob is that of the mean copies of both states")
@@ -198,15 +192,3 @@ def note_reads_for_trees(answer: Answer) -> list[str]:
             "var_read_prob is 1 and the depth larger by the ratio, which keeps the frequency"
         )
     return notes + note_inferred(answer, "tumour_content")
-
-
-def note_drivers(answer: Answer, drivers: frozenset[str]) -> list[str]:
-    """Return a line if no drivers were given, or some were not found."""
-    if not drivers:
-        return ["is.driver is FALSE everywhere: name drivers with `drivers`"]
-    known = {*answer.observations.mutation_ids, *answer.annotation("gene")}
-    unknown = sorted(drivers - known)
-    if not unknown:
-        return []
-    shown = ", ".join(unknown[:5]) + (" .." if len(unknown) > 5 else "")
-    return [f"{count(len(unknown), 'driver')} of `drivers` not among genes or mutations: {shown}"]

@@ -4,27 +4,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.exports.answer import (
-    OF_CLUSTER,
-    Answer,
-    ExportOptions,
-    is_driver,
-    note_drivers,
-    note_exceptions,
-)
+from pyclone_pgsm.exports.answer import OF_CLUSTER, Answer, ExportOptions, note_exceptions
 from pyclone_pgsm.files import write_file
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.tsv import by_row, write_table
 
 FREQ, CLUSTERS = "freq.txt", "clusters.txt"
 NO_UNCERTAINTY = "intervals and probabilities of clusters have no place in the format"
-
-
-def in_r(values: NDArray[np.bool_]) -> NDArray[np.object_]:
-    """Return booleans as R writes them."""
-    return np.where(values, "TRUE", "FALSE").astype(object)
 
 
 def _notes(answer: Answer, *own: str) -> list[str]:
@@ -32,48 +21,63 @@ def _notes(answer: Answer, *own: str) -> list[str]:
     return [*note_exceptions(answer, OF_CLUSTER), *own, NO_UNCERTAINTY]
 
 
-def _in_trunk(answer: Answer) -> tuple[NDArray[np.bool_], list[str]]:
-    """Return whether each mutation (T,) belongs to the trunk, and a line if no or several clusters are clonal."""
-    summary, notes = answer.summary, []
-    found = summary.trunks
+def _flags(answer: Answer, drivers: frozenset[str]) -> dict[str, NDArray[np.object_]]:
+    """Return, as R writes booleans, whether each mutation (T,) or its gene is a driver, and whether it is clonal."""
+    names = zip(answer.observations.mutation_ids, answer.annotation("gene"))
+    flags: dict[str, ArrayLike] = {
+        "is.driver": [not drivers.isdisjoint(pair) for pair in names],
+        "is.clonal": np.isin(answer.summary.labels, answer.summary.trunks[:1]),
+    }
+    return {name: np.where(values, "TRUE", "FALSE").astype(object) for name, values in flags.items()}
+
+
+def _note_clonal(answer: Answer) -> list[str]:
+    """Return a line if no or several clusters are clonal."""
+    found = answer.summary.trunks
     if not found:
-        notes.append(f"is.clonal is FALSE everywhere: no cluster is clonal in {summary.everywhere}")
-    elif len(found) > 1:
-        notes.append(
-            f"is.clonal is TRUE of cluster {found[0]} alone, the largest of {len(found)} clonal ones"
-        )
-    return np.isin(summary.labels, found[:1]), notes
+        return [f"is.clonal is FALSE everywhere: no cluster is clonal in {answer.summary.everywhere}"]
+    if len(found) > 1:
+        return [f"is.clonal is TRUE of cluster {found[0]} alone, the largest of {len(found)} clonal ones"]
+    return []
+
+
+def _note_drivers(answer: Answer, drivers: frozenset[str]) -> list[str]:
+    """Return a line if no drivers were given, or some were not found."""
+    if not drivers:
+        return ["is.driver is FALSE everywhere: name drivers with `drivers`"]
+    unknown = sorted(drivers.difference(answer.observations.mutation_ids, answer.annotation("gene")))
+    if not unknown:
+        return []
+    shown = ", ".join(unknown[:5]) + (" .." if len(unknown) > 5 else "")
+    return [f"{count(len(unknown), 'driver')} of `drivers` not among genes or mutations: {shown}"]
 
 
 def write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     summary = answer.summary
-    clonal, notes = _in_trunk(answer)
     columns = {
         "patientID": options.patient,
         "sample_id": summary.sample_ids,
         "variantID": by_row(summary.mutation_ids),
         "cluster": by_row(summary.labels),
         "nMuts": by_row(np.append(summary.cluster_size, 0)[summary.labels]),
-        "is.driver": by_row(in_r(is_driver(answer, options.drivers))),
-        "is.clonal": by_row(in_r(clonal)),
+        **{name: by_row(values) for name, values in _flags(answer, options.drivers).items()},
         "CCF": answer.prevalence,
     }
     answer.write_table(columns, out)
-    return _notes(answer, *notes, *note_drivers(answer, options.drivers))
+    return _notes(answer, *_note_clonal(answer), *_note_drivers(answer, options.drivers))
 
 
 def write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     rows, data = answer.placed, answer.observations
-    clonal, notes = _in_trunk(answer)
     names = [name.translate(str.maketrans(":;", "__")) for name in data.sample_ids]
     if len(set(names)) < len(names):
         raise UsageError(
             "`format` revolver separates samples by ':' and ';', and some names differ in these only: rename them"
         )
+    notes = _note_clonal(answer)
     if names != data.sample_ids:
         notes.append("':' and ';' in names of samples are '_': the format separates by them")
     genes = answer.annotation("gene")
-    driver = is_driver(answer, options.drivers)
     prevalence = answer.prevalence
     table = pd.DataFrame(
         {
@@ -81,15 +85,14 @@ def write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[st
             "patientID": options.patient,
             "variantID": [genes[t] or data.mutation_ids[t] for t in rows],
             "cluster": answer.summary.labels[rows],
-            "is.driver": in_r(driver[rows]),
-            "is.clonal": in_r(clonal[rows]),
+            **{name: values[rows] for name, values in _flags(answer, options.drivers).items()},
             "CCF": [
                 ";".join(f"{name}:{value:.6g}" for name, value in zip(names, prevalence[t])) for t in rows
             ],
         }
     )
     write_table(table, out, quoted=False)
-    return _notes(answer, *notes, *note_drivers(answer, options.drivers))
+    return _notes(answer, *notes, *_note_drivers(answer, options.drivers))
 
 
 def write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
