@@ -24,9 +24,12 @@ def v_measure(true: ArrayLike, found: ArrayLike) -> float:
     return float(2.0 * information / entropies)
 
 
-def _pairs(counts: NDArray[np.int64]) -> float:
-    """Return the number of pairs of items that share a cell."""
-    return float((counts * (counts - 1)).sum()) / 2.0
+def _pairs(true: ArrayLike, found: ArrayLike) -> tuple[float, float, float, float]:
+    """Return the number of pairs of items that share both clusters, a true one, a found one, and of all pairs."""
+    table = contingency(true, found)
+    groups = table, table.sum(axis=1), table.sum(axis=0), table.sum()
+    both, in_true, in_found, in_all = (float((sizes * (sizes - 1)).sum()) / 2.0 for sizes in groups)
+    return both, in_true, in_found, in_all
 
 
 def pair_precision_recall(true: ArrayLike, found: ArrayLike) -> tuple[float, float]:
@@ -35,18 +38,16 @@ def pair_precision_recall(true: ArrayLike, found: ArrayLike) -> tuple[float, flo
     Precision is the share of pairs found together that belong together, recall the share of pairs that belong together
     that are found together.
     """
-    table = contingency(true, found)
-    both, in_true, in_found = _pairs(table), _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0))
+    both, in_true, in_found, _ = _pairs(true, found)
     return both / in_found if in_found else 1.0, both / in_true if in_true else 1.0
 
 
 def adjusted_rand(true: ArrayLike, found: ArrayLike) -> float:
     """Return the adjusted Rand index of pairs that agree (Hubert & Arabie 1985): 0 expected by chance, at best 1."""
-    table = contingency(true, found)
-    both, in_true, in_found = _pairs(table), _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0))
+    both, in_true, in_found, in_all = _pairs(true, found)
     if both == in_true == in_found:
         return 1.0
-    by_chance = in_true * in_found / _pairs(table.sum(keepdims=True).ravel())
+    by_chance = in_true * in_found / in_all
     return (both - by_chance) / ((in_true + in_found) / 2.0 - by_chance)
 
 
