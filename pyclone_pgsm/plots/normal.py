@@ -230,7 +230,7 @@ def _draw_bars(axes: Axes, parameters: dict[str, Values], shown: NDArray[np.int6
 # --- more columns -------------------------------------------------------------------------------------------
 
 
-def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def principal_directions(values: Values) -> tuple[Values, Values]:
     """Return the first principal components of T rows by D columns (D > 1), scaled to a standard deviation of 1.
 
     The result are the directions (D, n), such that x @ directions are the components of a row x up to a constant, with
@@ -270,7 +270,7 @@ def _components(values: Values, summary: MixtureSummary) -> tuple[Values, Mixtur
 # --- axes ---------------------------------------------------------------------------------------------------
 
 
-def limits(values: NDArray[np.float64], low: float = np.inf, high: float = -np.inf) -> tuple[float, float]:
+def limits(values: Values, low: float = np.inf, high: float = -np.inf) -> tuple[float, float]:
     """Return the ends of an axis for the values, with a small margin.
 
     The axis also includes the range from `low` to `high`, as far as `MOST_BEYOND` allows.
@@ -335,15 +335,13 @@ def thinned(summary: MixtureSummary) -> str:
     return f"; {MAX_POINTS:,} rows drawn" if len(summary.labels) > MAX_POINTS else ""
 
 
-def draw_points(axes: Axes, summary: MixtureSummary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+def draw_points(axes: Axes, summary: MixtureSummary, x: Values, y: Values) -> None:
     """Draw the rows at (x, y), each (T,)."""
     rows = drawn_rows(summary.labels, MAX_POINTS)
     style.draw_points(axes, summary.cluster_size, summary.labels[rows], x[rows], y[rows])
 
 
-def draw_ellipses(
-    axes: Axes, summary: MixtureSummary, means: NDArray[np.float64], covariances: NDArray[np.float64]
-) -> None:
+def draw_ellipses(axes: Axes, summary: MixtureSummary, means: Values, covariances: Values) -> None:
     """Draw 2-sd ellipses with `means` (K, 2) and `covariances` (K, 2, 2), bold for clusters with their own colours."""
     angle = np.linspace(0, 2 * np.pi, 91)[:-1]
     circle = 2 * np.column_stack([np.cos(angle), np.sin(angle)])
@@ -357,7 +355,7 @@ def draw_ellipses(
     axes.add_collection(lines, autolim=False)
 
 
-def column_scales(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def column_scales(values: Values) -> Values:
     """Return (D,) standard deviations of the columns, infinite where zero up to rounding."""
     deviation = values.std(axis=0)
     return np.where(deviation > 1e-12 * np.abs(values).max(axis=0), deviation, np.inf)
