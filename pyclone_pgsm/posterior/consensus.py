@@ -37,7 +37,7 @@ def consensus(
         if extreme is not None:
             return extreme
     few = Search(draws, criterion, rng, COARSE, max_clusters)
-    labels = explore(few, runs, max_clusters)
+    labels = explore(few, runs)
     if few.num_draws < len(draws):
         labels = refine(Search(draws, criterion, rng, FINE, max_clusters), labels)
     return canonical(labels)

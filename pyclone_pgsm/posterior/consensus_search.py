@@ -62,7 +62,7 @@ class Search:
 
     `table` has the items, whose weights are their numbers of mutations, and the partition. `first` (M + 1,) is the
     first block of each draw, `example` (U,) one mutation of each item, and `group` (N,) the item of each mutation.
-    `work` is the cost of the sweeps of the latest :meth:`improve`.
+    The partition has at most `most_clusters`. `work` is the cost of the sweeps of the latest :meth:`improve`.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Search:
         self.work = 0
         self.num_mutations = draws.shape[1]
         codes, self.first = number_blocks(draws)
-        clusters = max_clusters or int(np.diff(self.first).max()) + SPARE_CLUSTERS
+        clusters = self.most_clusters = max_clusters or int(np.diff(self.first).max()) + SPARE_CLUSTERS
         share = min(effort.sweep / (codes.size * clusters), TABLE_CELLS / (self.first[-1] * clusters))
         if share < 1:
             few = even(len(draws), max(effort.draws, int(share * len(draws))))
@@ -200,11 +200,11 @@ class Search:
         return paid
 
 
-def explore(search: Search, runs: int, max_clusters: int | None) -> NDArray[np.int64]:
-    """Return (N,) labels of the best partition among several runs and some draws with at most `max_clusters`."""
-    candidates = search.best_draws()
-    if max_clusters is not None:
-        candidates = [(loss, labels) for loss, labels in candidates if labels.max() < max_clusters]
+def explore(search: Search, runs: int) -> NDArray[np.int64]:
+    """Return (N,) labels of the best partition among several runs and some draws with few enough clusters."""
+    candidates = [
+        (loss, labels) for loss, labels in search.best_draws() if labels.max() < search.most_clusters
+    ]
     starts = [labels for _, labels in candidates if search.holds(labels)]
     best_loss, best = candidates[0] if candidates else (np.inf, search.table.labels)
     for run in range(runs):
