@@ -10,11 +10,14 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
+from pyclone_pgsm.plots.scatter import most_different, of_samples
 from pyclone_pgsm.posterior.summary import Summary
 
 MAX_ROWS = 60
 MAX_LINES = 100
-ROTATE_FROM = 0.95
+MAX_SAMPLES = 100
+"""Largest number of samples; if there are more, only those that differ the most are shown."""
+ROTATE_FROM = 0.85
 """Sample names are rotated if they are wider than this fraction of the room for each."""
 
 
@@ -60,13 +63,14 @@ def _one_sample(summary: Summary) -> Figure:
 
 def _over_samples(summary: Summary) -> Figure:
     sizes = summary.cluster_size
-    num_samples = len(summary.sample_ids)
+    samples = most_different(summary, MAX_SAMPLES)
+    num_samples = len(samples)
     named = appearance.named_clusters(sizes, appearance.MAX_NAMED)
     labels = [appearance.cluster_label(k, sizes[k]) for k in named]
     others = appearance.others_label(sizes, named)
     right = style.text_width([*labels, others or ""], style.SMALL) + 0.45
 
-    names = style.short_names(summary.sample_ids)
+    names = style.short_names([summary.sample_ids[d] for d in samples])
     width = max(3.4, min(1.0, 0.3 + 1.8 / num_samples) * num_samples)
     name_width = style.text_width(names, style.SMALL)
     turned = name_width > ROTATE_FROM * width / num_samples
@@ -75,12 +79,12 @@ def _over_samples(summary: Summary) -> Figure:
     height = 3.7
 
     top = style.HEADER + 0.05
-    subtitle = f"{summary.contents}; bars: 95 % intervals"
+    subtitle = f"{summary.contents}{of_samples(samples, summary)}; bars: 95 % intervals"
     if len(sizes) > MAX_LINES:
         subtitle += f"; the {MAX_LINES} largest"
     figure = style.new_figure(left + width + right, top + height + below, "Cluster prevalences", subtitle)
     axes = style.add_axes(figure, left, top, width, height)
-    ends = _draw_lines(axes, summary)
+    ends = _draw_lines(axes, summary, samples)
     edge = num_samples - 0.6
     style.unit_axis(axes, "y")
     axes.set_xlim(-0.4, edge)
@@ -94,9 +98,9 @@ def _over_samples(summary: Summary) -> Figure:
     return figure
 
 
-def _draw_lines(axes: Axes, summary: Summary) -> NDArray[np.float64]:
+def _draw_lines(axes: Axes, summary: Summary, samples: NDArray[np.int64]) -> NDArray[np.float64]:
     """Draw the clusters, the small ones behind; return the right ends (x, y) of their lines, (K, 2)."""
-    sizes, mean = summary.cluster_size, summary.cluster_mean
+    sizes, mean = summary.cluster_size, summary.cluster_mean[:, samples]
     num_clusters, num_samples = mean.shape
     few = num_clusters <= len(appearance.PALETTE)
     offsets = np.linspace(-0.1, 0.1, num_clusters + 2)[1:-1] if few else np.zeros(num_clusters)
@@ -111,7 +115,9 @@ def _draw_lines(axes: Axes, summary: Summary) -> NDArray[np.float64]:
 
     owner = np.repeat(np.arange(len(order)), num_samples)
     points = x[order].ravel()
-    lower, upper = summary.cluster_lower[order].ravel(), summary.cluster_upper[order].ravel()
+    lower, upper = (
+        bounds[np.ix_(order, samples)].ravel() for bounds in (summary.cluster_lower, summary.cluster_upper)
+    )
     widths = (0.8 + 1.2 * weights)[owner]
     axes.vlines(points, lower, upper, colors=colours[owner].tolist(), linewidths=widths, zorder=3)
     areas = (2 + 3.5 * weights[owner]) ** 2

@@ -212,6 +212,16 @@ def test_all_pictures_are_written(tmp_path, mutations, samples, clusters):
         check_file(path)
 
 
+def test_lines_of_very_many_samples_fit_in_a_picture():
+    """A picture cannot have more than 65,536 pixels in a direction."""
+    figure = cluster_prevalences(make_summary(40, 2000, 3))
+    assert "; 100 of 2000 samples, those that differ the most" in "".join(
+        text.get_text() for text in figure.texts
+    )
+    assert figure.get_figwidth() * figure.dpi < 20_000
+    assert len(figure.axes[0].get_xticks()) == 100
+
+
 def test_formats_are_honoured(tmp_path):
     written = write_plots(tmp_path, make_summary(20, 2, 2), formats=["pdf"])
     assert [path.name for path in written] == [f"{name}.pdf" for name in NAMES]
