@@ -118,7 +118,7 @@ def p_value(
     replicates = REPLICATES_OF_CLOSE if move == CLOSE else REPLICATES
     if not name.startswith(
         "counts"
-    ):  # each takes several times as long; all faults but two still show (p < 0.005)
+    ):  # each takes several times as long; all faults but one still show (p < 0.005)
         replicates //= 3
     arguments: tuple[Any, ...] = (rng,) if move in (SAMS, CLOSE) else (move, rng)
     if fault is not None:
