@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
+from plain_python import answers_of_plain_python
 from scipy.special import betaln
 from scipy.stats import beta, chi2_contingency
-from walks import answers_of_plain_python, ask, blocks_after, random_walk, run, statistic
+from walks import ask, blocks_after, random_walk, run, statistic
 
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from plain_python import answers_of_plain_python
 from scipy.integrate import dblquad
 from scipy.special import multigammaln
 from scipy.stats import multivariate_t
-from walks import answers_of_plain_python, ask, blocks_after, random_walk, run, statistic
+from walks import ask, blocks_after, random_walk, run, statistic
 
 from pyclone_pgsm import Settings, cluster
 from pyclone_pgsm.errors import DataValueError, UsageError

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -118,16 +114,3 @@ def statistic(likelihood: Any, members: list[int]) -> NDArray[np.float64]:
         return stat
 
     return compiled_for(fill, type(likelihood))(likelihood, np.array(members, np.int64))
-
-
-def answers_of_plain_python(script: str) -> Any:
-    """What a test file prints when it is run under NUMBA_DISABLE_JIT=1."""
-    done = subprocess.run(
-        [sys.executable, script],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return json.loads(done.stdout)

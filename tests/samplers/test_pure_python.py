@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import CASES, pyclone_model, two_samples_with_gaps
+from plain_python import answers_of_plain_python
 
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
 from pyclone_pgsm.priors import DirichletProcess
@@ -51,15 +46,8 @@ def labels(
 
 @pytest.fixture(scope="module")
 def pure() -> list[list[list[int]]]:
-    run = subprocess.run(
-        [sys.executable, __file__],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stderr
-    assert run.stderr == ""
-    return json.loads(run.stdout)
+    labels: list[list[list[int]]] = answers_of_plain_python(__file__)
+    return labels
 
 
 @pytest.mark.parametrize("number", range(len(SETTINGS)))
