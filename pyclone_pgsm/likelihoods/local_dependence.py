@@ -7,6 +7,7 @@ it (bivariate residuals of latent class analysis: Vermunt & Magidson 2005).
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import pdtrc
 
 from pyclone_pgsm.likelihoods.parameters import column_at, evenly_spaced
 
@@ -35,8 +36,6 @@ def associations(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def doubts_of_independence(x: NDArray[np.float64], labels: NDArray[np.int64]) -> list[str]:
     """Warn if many pairs of the binary columns of the data (T, D) are associated within clusters ``labels`` (T,)."""
-    from scipy.stats import poisson
-
     columns = evenly_spaced(x.shape[1], MOST_COLUMNS)
     number, expected, largest, strongest = 0, 0.0, 0.0, ""
     for k in np.unique(labels[labels >= 0]).tolist():
@@ -51,7 +50,7 @@ def doubts_of_independence(x: NDArray[np.float64], labels: NDArray[np.int64]) ->
             largest = float(np.nanmax(found))
             i, j = np.unravel_index(np.nanargmax(found), found.shape)
             strongest = f"{column_at(columns[i])} and {column_at(columns[j])} in cluster {k}"
-    if number < LEAST_PAIRS or poisson.sf(number - 1, expected) > LEAST_PROBABILITY:
+    if number < LEAST_PAIRS or pdtrc(number - 1, expected) > LEAST_PROBABILITY:
         return []
     return [
         f"{number} pairs of columns are associated within clusters, where chance explains {expected:.2g}; strongest: "
