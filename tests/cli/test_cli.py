@@ -93,6 +93,15 @@ def test_help_imports_nothing_heavy():
         subprocess.run(command(*arguments, program=program), check=True, capture_output=True)
 
 
+def test_a_run_imports_nothing_that_only_results_need():
+    program = (
+        "import sys\nfrom pyclone_pgsm.analyses import run\n"
+        "heavy = {'scipy.stats', 'matplotlib', 'bokeh'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run(command(program=program), check=True, capture_output=True)
+
+
 @pytest.mark.parametrize("verb", ["analyze", "run", "cluster"])
 def test_defaults_are_those_of_the_settings(verb):
     """The command line knows them without importing the settings."""
