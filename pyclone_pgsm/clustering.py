@@ -200,8 +200,9 @@ def cluster(
         "path/to/file.py:Class".
     parameters : dict or None
         Parameters of the likelihood's prior: the keyword arguments of its ``from_data``, each a number, an array or
-        "infer". Inferred by default: a0 and b0 of Bernoulli; the scale of the Normal with up to 200 rows, its scale and
-        r0 with more than ten columns. Otherwise its scale is 1 if the columns are not standardised.
+        "infer". Inferred by default: a0 and b0 of Bernoulli; the scale of the Normal with up to 200 rows, or if
+        clusters are far narrower than the data; its scale and r0 with more than ten columns. Otherwise its scale is 1
+        if the columns are not standardised.
     prior : Prior or None
         Prior over partitions; None: :class:`~pyclone_pgsm.priors.DirichletProcess` with its concentration inferred.
     settings : Settings or None
