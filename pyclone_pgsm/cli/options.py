@@ -254,8 +254,8 @@ CHAIN_OPTIONS = grouped(
         "burn_in": (
             int | None,
             None,
-            "Iterations that summaries skip; if their number is auto, the fewest, during which chains adapt. "
-            "\\[default: found; half of a number of iterations]",
+            "Iterations that summaries skip, and during which chains adapt; with --iterations auto, summaries may skip "
+            "more. \\[default: found; half of a number of iterations]",
         ),
         "thin": (int, 1, "Save every n-th iteration."),
         "chains": (int, 4, "Independent chains."),
