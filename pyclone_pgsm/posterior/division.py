@@ -52,8 +52,12 @@ class Division(NamedTuple):
                 labels[members[halves == 1]] = waiting[-1]
         return labels
 
-    def warnings(self, labels: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
-        """Return a warning for each cluster, with its number in `labels` (T,), that many draws hold apart."""
+    def warnings(self, labels: NDArray[np.int64], criterion: str, rng: np.random.Generator) -> list[str]:
+        """Return a warning for each cluster, with its number in `labels` (T,), that many draws hold apart.
+
+        It advises to compare with another criterion than that of the labels.
+        """
+        other = "vi" if criterion == "mpear" else "mpear"
         warnings = []
         for cluster in range(int(labels.max()) + 1):
             halves, apart = self._halves(np.flatnonzero(labels == cluster), rng)
@@ -63,7 +67,7 @@ class Division(NamedTuple):
                 warnings.append(
                     f"in {100 * len(apart) / num_draws:.0f} % of the draws cluster {cluster} is two clusters, of about "
                     f"{sizes.max()} and {sizes.min()} mutations, whose prevalences differ by {np.median(apart):.2f}: "
-                    "its cluster_assignment_prob does not show it; compare `consensus` mpear"
+                    f"its cluster_assignment_prob does not show it; compare `consensus` {other}"
                 )
         return warnings
 

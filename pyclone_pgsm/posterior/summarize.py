@@ -201,7 +201,7 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
         *([weights_said] if weights_said else []),
         *_disagreement(draws, division, criterion, summary.labels, rng),
         *_undecided(trace, summary.labels, summary.assignment_prob, summariser.observation),
-        *(division.warnings(summary.labels, rng) if division else []),
+        *(division.warnings(summary.labels, criterion, rng) if division else []),
         *doubts,
     ]
     together = coclustering(draws.partitions, items)

@@ -48,10 +48,11 @@ def test_a_cluster_that_many_draws_hold_apart() -> None:
     means = [np.array([[0.7], [0.4]])] * 20
     draws_of_two = Division(partitions, means)
     rng, one = np.random.default_rng(1), np.zeros(6, np.int64)
-    assert draws_of_two.warnings(one, rng) == [
-        "in 50 % of the draws cluster 0 is two clusters, of about 3 and 3 mutations, whose prevalences differ by 0.30: "
-        "its cluster_assignment_prob does not show it; compare `consensus` mpear"
-    ]
+    for criterion, other in (("vi", "mpear"), ("map", "mpear"), ("mpear", "vi")):
+        assert draws_of_two.warnings(one, criterion, rng) == [
+            "in 50 % of the draws cluster 0 is two clusters, of about 3 and 3 mutations, whose prevalences differ by "
+            f"0.30: its cluster_assignment_prob does not show it; compare `consensus` {other}"
+        ]
     assert not draws_of_two.divide(one, rng).any()
     for labels in (
         "000111",
@@ -59,7 +60,7 @@ def test_a_cluster_that_many_draws_hold_apart() -> None:
         "00000-",
     ):  # two clusters; small ones; an outlier, so that a half is small
         given = np.array([-1 if each == "-" else int(each) for each in labels])
-        assert draws_of_two.warnings(given, rng) == []
+        assert draws_of_two.warnings(given, "vi", rng) == []
     partitions[1::4] = partitions[0]
     assert len(set(draws_of_two.divide(one, rng))) == 2
 
