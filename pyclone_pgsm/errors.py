@@ -4,15 +4,28 @@ Messages name parameters in backquotes, as in "`burn_in` -1: must be at least 0"
 by its options (:func:`pyclone_pgsm.cli.mistakes.with_options`).
 """
 
+from __future__ import annotations
+
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 SHOWN = 20
 
 
 class PycloneError(Exception):
     """Base class of all errors that are caused by input, options or files, not by a bug of the program."""
+
+    def __reduce__(self) -> tuple[Callable[..., PycloneError], tuple[Any, ...]]:
+        """Pickle the message and the attributes, as they are not the arguments with which subclasses are made."""
+        return _unpickled, (type(self), self.args, vars(self))
+
+
+def _unpickled(kind: type[PycloneError], args: tuple[Any, ...], attributes: dict[str, Any]) -> PycloneError:
+    problem = kind.__new__(kind, *args)
+    vars(problem).update(attributes)
+    return problem
 
 
 class UsageError(PycloneError, ValueError):

@@ -7,6 +7,7 @@ import doctest
 import gc
 import html
 import json
+import math
 import pickle
 from pathlib import Path
 
@@ -31,7 +32,15 @@ from pyclone_pgsm import (
 from pyclone_pgsm.analyses.reading import read_counts
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.cli import app as cli
-from pyclone_pgsm.errors import InputError, OutputError, TraceError, UsageError
+from pyclone_pgsm.errors import (
+    DataValueError,
+    DensityError,
+    InputError,
+    OutputError,
+    Problem,
+    TraceError,
+    UsageError,
+)
 from pyclone_pgsm.inputs.read_counts.sources import sources_of
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.results import _how_summarised
@@ -332,6 +341,23 @@ def test_mistakes_with_results(result: Result) -> None:
     ):
         with pytest.raises(UsageError, match=message):
             call()
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        UsageError("`threads` 0: must be at least 1"),
+        DataValueError(3, 1, math.nan, "0 or 1"),
+        DensityError("prior", -math.inf, 7),
+        InputError([Problem("t.tsv", "not a number", 3, "alt_counts", "many")] * 30, 2),
+    ],
+)
+def test_errors_reach_other_processes(problem: PycloneError) -> None:
+    """As from the workers of a process pool, each with a tumour."""
+    for again in (pickle.loads(pickle.dumps(problem)), copy.copy(problem)):
+        assert type(again) is type(problem)
+        assert str(again) == str(problem)
+        assert repr(vars(again)) == repr(vars(problem))
 
 
 def test_display(result: Result, clustered: Result) -> None:
