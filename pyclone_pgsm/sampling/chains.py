@@ -119,5 +119,5 @@ def effective_threads(threads: int | None, chains: int) -> int:
             threads = len(os.sched_getaffinity(0))
         except AttributeError:
             threads = os.cpu_count() or 1
-    check_range("threads", threads, 1, MOST_THREADS, "at most one thread per chain is used")
+    threads = check_range("threads", threads, 1, MOST_THREADS, "at most one thread per chain is used")
     return min(threads, chains)

@@ -239,6 +239,7 @@ def test_reader_meets_a_whole_file_at_any_moment(table, undisturbed, tmp_path):
 def test_threads():
     assert effective_threads(3, 8) == 3
     assert effective_threads(9, 4) == 4
+    assert type(effective_threads(np.int64(3), 8)) is int  # which JSON takes
     assert 1 <= effective_threads(None, 1000) <= 1000
     with pytest.raises(UsageError, match="`threads` 0: must be at least 1"):
         effective_threads(0, 4)
