@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -25,7 +24,6 @@ from pyclone_pgsm.trace.values import (
     check_names,
     has_control,
     shown,
-    within,
 )
 
 DEEPEST_PARAMETER = 3
@@ -66,7 +64,7 @@ class MatrixData:
     def allowed_values(self, hyperparameter: str) -> Values:
         """Return the allowed values of a hyperparameter."""
         if hyperparameter in names_to_infer(self.options.parameters):
-            return Values("float64", within(0.0, math.inf, below=True), "a number from 0 on")
+            return Values("float64", np.isfinite, "a finite number")
         return values_of(hyperparameter, len(self.names), {})
 
     def write(self, group: h5py.Group) -> None:

@@ -70,6 +70,7 @@ CHOICES = """
         from pyclone_pgsm.likelihoods.choice import Choice
         return {}
 """
+RETURNED = 'return {"rows": stat[:1]}\n'
 DEFAULT = """
     @classmethod
     def inferred_by_default(cls, data, given):
@@ -216,6 +217,10 @@ def test_what_the_summary_finds_keeps_the_trace(tmp_path: Path) -> None:
 def test_a_sound_one_runs(tmp_path: Path) -> None:
     assert told(tmp_path) == (0, "")
 
+
+def test_values_below_0_are_inferred(tmp_path: Path) -> None:
+    choices = CHOICES.format("{'a': Choice((-2.0, -1.0), (1, 1), -1.0)}")
+    assert told(tmp_path, "--param", "a=infer", cluster_parameters=RETURNED + choices) == (0, "")
 
 def test_the_own_likelihoods_are_not_blamed() -> None:
     """A fault of the program stays one."""
