@@ -89,12 +89,14 @@ class InferredModel(Model):
                 )
 
     def likelihood(self, values: Values) -> Any:
+        found = []
         for name, choice, value in zip(self.hyperparameters, self.choices, values):
-            if value not in choice.values:
+            if value not in choice.index_of:
                 raise UsageError(
                     f"`parameters` {name}: {value!r} is not among the values from which it is inferred"
                 )
-        return self._make(values)
+            found.append(choice.values[choice.index_of[value]])  # a whole one is a float in a trace
+        return self._make(tuple(found))
 
     def propose(
         self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]

@@ -222,6 +222,14 @@ def test_values_below_0_are_inferred(tmp_path: Path) -> None:
     choices = CHOICES.format("{'a': Choice((-2.0, -1.0), (1, 1), -1.0)}")
     assert told(tmp_path, "--param", "a=infer", cluster_parameters=RETURNED + choices) == (0, "")
 
+
+def test_whole_numbers_that_are_inferred_stay_whole(tmp_path: Path) -> None:
+    """They are floats in the trace."""
+    choices = CHOICES.format("{'a': Choice((1, 2), (1, 1), 1)}")
+    choices = choices.replace("return cls(data)", "return cls(data[:, :a].copy())")
+    assert told(tmp_path, "--param", "a=infer", cluster_parameters=RETURNED + choices) == (0, "")
+
+
 def test_the_own_likelihoods_are_not_blamed() -> None:
     """A fault of the program stays one."""
     with pytest.raises(ZeroDivisionError), blamed("normal"):
