@@ -1,6 +1,6 @@
 """A likelihood with parameters that are inferred together with the partition."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.choice import Choice, IndependenceProposal, checked_choices
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.model import Model, Values
+from pyclone_pgsm.likelihoods.registry import PickledClass, picklable_class, unpickled_class
 
 INFER = "infer"
 """The value with which a user requests that a parameter be inferred."""
@@ -67,9 +68,10 @@ class InferredModel(Model):
 
         self._make = lru_cache(KEPT)(make)
 
-    def __reduce__(self) -> tuple[type["InferredModel"], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., "InferredModel"], tuple[Any, ...]]:
         """Pickle the arguments, as cached likelihoods cannot be pickled."""
-        return InferredModel, self._arguments
+        spec, likelihood_class, *others = self._arguments
+        return _unpickled, (spec, picklable_class(likelihood_class), *others)
 
     @staticmethod
     def _refuse_contradictions(
@@ -113,3 +115,9 @@ class InferredModel(Model):
 
     def forget(self) -> None:
         self._make.cache_clear()
+
+
+def _unpickled(
+    spec: str, pickled: PickledClass, data: NDArray[np.float64], parameters: Mapping[str, Any]
+) -> InferredModel:
+    return InferredModel(spec, unpickled_class(pickled), data, parameters)

@@ -25,7 +25,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial, partialmethod
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -38,6 +38,10 @@ from pyclone_pgsm.likelihoods.contract import REGISTRY, register
 GROUP = "pyclone_pgsm.likelihoods"
 BUILT_IN = ("bernoulli", "normal", "pyclone")
 _ROLE = re.compile(r":\w+:`([^`]*)`")  # Sphinx's markup of a name
+PickledClass = type | tuple[str, str]
+"""A likelihood class, or the ``FILE.py:CLASS`` and the SHA-256 of the file that it is in."""
+_OF_FILES: dict[type, tuple[str, str]] = {}
+"""The file of each class that is in one, as in :data:`PickledClass`."""
 
 
 @dataclass(frozen=True)
@@ -176,19 +180,33 @@ def _from_file(spec: str, path: Path, name: str) -> type:
         raise UsageError(f"{who}: {path} has no class {name!r}; the classes there: {there}")
     accepted: Any = _accept(who, likelihood)
     digest = hashlib.sha256(source).hexdigest()
-    accepted.__reduce__ = partialmethod(_pickled, f"{path.resolve()}:{name}", digest)
+    _OF_FILES[accepted] = f"{path.resolve()}:{name}", digest
+    accepted.__reduce__ = _pickled
     return accepted
 
 
-def _pickled(likelihood: Any, spec: str, digest: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Pickle a likelihood whose class is in a file: other processes have no module of that name."""
-    return _unpickled, (spec, digest, tuple(likelihood))
+def _pickled(likelihood: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Pickle a likelihood whose class is in a file."""
+    return _unpickled, (picklable_class(type(likelihood)), tuple(likelihood))
 
 
-def _unpickled(spec: str, digest: str, fields: tuple[Any, ...]) -> Any:
+def _unpickled(pickled: PickledClass, fields: tuple[Any, ...]) -> Any:
+    return unpickled_class(pickled)(*fields)
+
+
+def picklable_class(likelihood: type) -> PickledClass:
+    """Return what other processes can unpickle: they have no module of a class that is in a file."""
+    return _OF_FILES.get(likelihood, likelihood)
+
+
+def unpickled_class(pickled: PickledClass) -> type:
+    """Return the class of which :func:`picklable_class` returned this; UsageError if its file has changed."""
+    if isinstance(pickled, type):
+        return pickled
+    spec, digest = pickled
     if file_digest(spec) != digest:
         raise UsageError(f"`likelihood` {spec!r}: the file is not the one with which this was pickled")
-    return find_likelihood(spec)(*fields)
+    return find_likelihood(spec)
 
 
 def _own_classes(module: ModuleType) -> list[type]:

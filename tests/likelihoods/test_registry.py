@@ -24,6 +24,7 @@ from cases import PLUGIN
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.jit.compiling import cache_directory, compiled_for, source_digest
 from pyclone_pgsm.likelihoods.contract import REGISTRY, register
+from pyclone_pgsm.likelihoods.inferred import InferredModel
 from pyclone_pgsm.likelihoods.registry import BUILT_IN, GROUP, find_likelihood, installed_likelihoods
 from pyclone_pgsm.partition import build_partition
 
@@ -210,6 +211,24 @@ def test_a_likelihood_of_a_file_is_unpickled_by_another_process_unless_the_file_
     found = subprocess.run(run, capture_output=True, text=True)
     assert found.stdout == "[[3.0], [4.0]]\n", found.stderr
     copy_of_plugin(tmp_path, (SUM, SUM.replace("total = 0.0", "total = 1.0")))
+    with pytest.raises(UsageError, match="the file is not the one with which this was pickled"):
+        pickle.loads((tmp_path / "pickled").read_bytes())
+
+
+def test_an_inferred_likelihood_of_a_file_is_unpickled_by_another_process(tmp_path: Path) -> None:
+    choices = "    @classmethod\n    def choices(cls, data):\n        return {'rate': log_uniform((0.5, 1.0), 1.0)}\n\n"
+    spec = copy_of_plugin(
+        tmp_path,
+        ("import numba\n", "import numba\nfrom pyclone_pgsm.likelihoods.choice import log_uniform\n"),
+        ("    def stat_size(self):", choices + "    def stat_size(self):"),
+    )
+    model = InferredModel(spec, find_likelihood(spec), np.array([[3.0], [4.0]]), {"rate": "infer"})
+    (tmp_path / "pickled").write_bytes(pickle.dumps(model))
+    program = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')).likelihood((0.5,)).rate)"
+    run = [sys.executable, "-c", program, str(tmp_path / "pickled")]
+    found = subprocess.run(run, capture_output=True, text=True)
+    assert found.stdout == "0.5\n", found.stderr
+    copy_of_plugin(tmp_path)
     with pytest.raises(UsageError, match="the file is not the one with which this was pickled"):
         pickle.loads((tmp_path / "pickled").read_bytes())
 
