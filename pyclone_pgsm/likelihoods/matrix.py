@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -66,7 +67,7 @@ class MatrixOptions:
                 raise UsageError(
                     f"`parameters` {name}: {self.likelihood} has no default for it; give a value"
                 )
-        with columns_named(data.column_names):
+        with columns_named(data.column_names), _unchanged(self.likelihood, data.values):
             if names_to_infer(self.parameters):
                 model: Model = InferredModel(self.likelihood, likelihood_class, data.values, self.parameters)
                 likelihood = model.likelihood(model.initial_values())
@@ -86,7 +87,7 @@ def with_inferred(spec: str, parameters: Mapping[str, Any], data: DataMatrix) ->
     """
     likelihood_class: Any = find_likelihood(spec)
     found: dict[str, dict[str, Any]] = {"defaults_for": {}, "inferred_by_default": {}}
-    with columns_named(data.column_names), blamed(spec):
+    with columns_named(data.column_names), _unchanged(spec, data.values), blamed(spec):
         if hasattr(likelihood_class, "defaults_for"):
             found["defaults_for"] = dict(likelihood_class.defaults_for(data.values, parameters))
         if hasattr(likelihood_class, "inferred_by_default"):
@@ -99,6 +100,26 @@ def with_inferred(spec: str, parameters: Mapping[str, Any], data: DataMatrix) ->
                     f"`likelihood` {spec!r}: {method} returned {name}, which is no parameter of from_data"
                 )
     return {**found["defaults_for"], **found["inferred_by_default"], **parameters}
+
+
+@contextmanager
+def _unchanged(spec: str, values: NDArray[np.float64]) -> Iterator[None]:
+    """Restore the data, which may be the user's own array, if a plugin changes them; raise UsageError then."""
+    if spec in BUILT_IN:
+        yield
+        return
+    before, is_changed = values.copy(), False
+    try:
+        yield
+    finally:
+        if not np.array_equal(before, values, equal_nan=True):
+            is_changed = True
+            np.copyto(values, before)
+    if is_changed:
+        raise UsageError(
+            f"`likelihood` {spec!r}: from_data, or another of its class methods, changes the data that it is given, "
+            "which are also those of the trace: it must change a copy"
+        )
 
 
 def find_table_likelihood(spec: str, parameters: Iterable[str]) -> Any:

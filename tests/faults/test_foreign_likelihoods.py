@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from pyclone_pgsm.cli import app as cli
+from pyclone_pgsm.clustering import cluster
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.foreign import LONGEST, blamed, cause
 
@@ -127,6 +129,10 @@ def test_choices_that_are_none(tmp_path: Path, choices: str, message: str) -> No
     [
         ({"from_data": "data[0, 99]"}, "counting.py, line 11: IndexError: index 99 is out of bounds"),
         ({"from_data": "raise ValueError('not these\\nthank you')"}, "line 11: ValueError: not these"),
+        (
+            {"from_data": "data -= 1.0"},
+            "from_data, or another of its class methods, changes the data that it is given, which are also those of",
+        ),
         ({"stat_size": "-3"}, "stat_size() returned -3; it must return a positive integer"),
         ({"stat_size": "2.5"}, "stat_size() returned 2.5; it must return a positive integer"),
         ({"stat_size": "1 // 0"}, "ZeroDivisionError"),
@@ -216,6 +222,16 @@ def test_what_the_summary_finds_keeps_the_trace(tmp_path: Path) -> None:
 
 def test_a_sound_one_runs(tmp_path: Path) -> None:
     assert told(tmp_path) == (0, "")
+
+
+@pytest.mark.parametrize("ending", ["", "; raise ValueError('then this')"])
+def test_the_users_array_stays_as_it_is(tmp_path: Path, ending: str) -> None:
+    file, data = tmp_path / "counting.py", np.array([[1.0, np.nan], [2.0, 3.0]])
+    file.write_text(SOURCE.format(**{**SOUND, "from_data": "data[np.isnan(data)] = 0.0" + ending}))
+    before = data.copy()
+    with pytest.raises(UsageError, match="ValueError: then this" if ending else "it must change a copy$"):
+        cluster(data, f"{file}:Counting")
+    np.testing.assert_array_equal(data, before)
 
 
 def test_values_below_0_are_inferred(tmp_path: Path) -> None:
