@@ -20,7 +20,6 @@ array([[0., 1.]])
 True
 """
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -48,7 +47,6 @@ from pyclone_pgsm.results import Result, checked_plan, run_plan
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.matrix import MatrixData
-from pyclone_pgsm.trace.options import plain
 
 KEPT_DRAWS = 1000
 KEPT_BYTES = 100 << 20  # largest size of the labels of kept partitions
@@ -254,7 +252,6 @@ def cluster(
         check_file(Path(trace), force, settings.files)
     data = as_matrix(X)
     find_table_likelihood(likelihood, parameters)
-    _check_storable(parameters)
     rows = MatrixData(data, stored_options(likelihood, parameters, data))
     plan = plan_matrix(rows, settings, prior, start_labels, threads)
     return run_plan(
@@ -266,16 +263,3 @@ def cluster(
         command="pyclone_pgsm.cluster",
         progress=progress,
     )
-
-
-def _check_storable(parameters: Mapping[str, Any]) -> None:
-    """Refuse values that a trace cannot hold, such as those of pandas, whose order may be another than the columns'."""
-    for name, value in parameters.items():
-        try:
-            json.dumps(value, default=plain)
-        except (TypeError, ValueError, RecursionError):
-            raise UsageError(
-                f"`parameters` {name}: must be a number, a list, an array of numpy, or 'infer', not of type "
-                f"{type(value).__name__}"
-                + ("; use its method to_numpy" if hasattr(value, "to_numpy") else "")
-            ) from None

@@ -1,5 +1,6 @@
 """Preparing a matrix for clustering: names, scale, and default settings and options."""
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,6 +17,8 @@ from pyclone_pgsm.inputs.matrix_text import numbered_names
 from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions, with_inferred
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.trace.matrix import DEEPEST_PARAMETER, is_parameter
+from pyclone_pgsm.trace.options import plain
 from pyclone_pgsm.trace.values import Fault, check_names
 
 MIXTURE_SCHEME, MIXTURE_THRESHOLD = "both-kinds", 0.1
@@ -100,11 +103,35 @@ def stored_options(
     standardised: dict[str, list[float]] | None = None,
 ) -> MatrixOptions:
     """Return a likelihood and its parameters as a trace stores them: a file by its absolute path and its digest."""
-    parameters = with_inferred(likelihood, parameters, data)
+    parameters = plain_parameters(with_inferred(likelihood, plain_parameters(parameters), data))
     if not is_likelihood_file(likelihood):
         return MatrixOptions(likelihood, parameters, None, standardised)
     path, _, name = likelihood.rpartition(":")
     return MatrixOptions(f"{Path(path).resolve()}:{name}", parameters, file_digest(likelihood), standardised)
+
+
+def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a likelihood in JSON's types, with which it is made again when the trace is read.
+
+    Refused is what a trace cannot hold, such as objects of pandas, whose order may be another than the columns'.
+    """
+    found = {}
+    for name, value in parameters.items():
+        try:
+            found[name] = json.loads(json.dumps(value, default=plain))
+            if not is_parameter(found[name]):
+                raise TypeError
+        except (TypeError, ValueError, RecursionError):
+            expected = "must be a number, a list, an array of numpy, or 'infer', not of type"
+            advice = ""
+            if hasattr(value, "to_numpy"):
+                advice = "; use its method to_numpy"
+            elif isinstance(value, list | tuple | np.ndarray):
+                advice = (
+                    f" with other things than numbers and texts, or more than {DEEPEST_PARAMETER} dimensions"
+                )
+            raise UsageError(f"`parameters` {name}: {expected} {type(value).__name__}{advice}") from None
+    return found
 
 
 def standardise(data: DataMatrix) -> tuple[DataMatrix, dict[str, list[float]]]:

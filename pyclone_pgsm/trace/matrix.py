@@ -84,7 +84,7 @@ class MatrixData:
         if not isinstance(parameters, dict):
             raise Fault("model.parameters", f"{shown(parameters)} is no JSON object")
         for parameter, value in parameters.items():
-            if has_control(parameter) or not _is_parameter(value):
+            if has_control(parameter) or not is_parameter(value):
                 reason = f"{shown(parameter)} is {shown(value)}; expected numbers or texts"
                 raise Fault("model.parameters", reason)
         return MatrixOptions(**values)
@@ -103,7 +103,8 @@ class MatrixData:
         return cls(DataMatrix(row_names, column_names, values), options)
 
 
-def _is_parameter(value: object, depth: int = 0) -> bool:
+def is_parameter(value: object, depth: int = 0) -> bool:
+    """Whether a trace can hold this value, in JSON's types, of a likelihood's parameter."""
     if isinstance(value, list):
-        return depth < DEEPEST_PARAMETER and all(_is_parameter(each, depth + 1) for each in value)
+        return depth < DEEPEST_PARAMETER and all(is_parameter(each, depth + 1) for each in value)
     return value is None or isinstance(value, str | bool | float) or is_number(value)

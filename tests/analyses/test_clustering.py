@@ -15,7 +15,7 @@ from small_runs import matrix
 
 from pyclone_pgsm import clustering, results
 from pyclone_pgsm.analyses import run as analysis
-from pyclone_pgsm.analyses.matrix_input import as_matrix, standardise
+from pyclone_pgsm.analyses.matrix_input import as_matrix, standardise, stored_options
 from pyclone_pgsm.clustering import Clustering, cluster
 from pyclone_pgsm.errors import DataValueError, OutputError, UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
@@ -426,6 +426,21 @@ def test_parameters_that_a_trace_cannot_hold() -> None:
         cluster(table, "normal", {"u0": {0.0, 1.0}}, settings=settings)
     both = {"u0": table.mean().to_numpy(), "S0": table.cov().to_numpy() + np.eye(2)}
     assert cluster(table, "normal", both, settings=settings).labels.shape == (3,)
+
+
+def test_parameters_are_used_as_the_trace_holds_them() -> None:
+    """When the trace is read, the likelihood is made of these again."""
+    given = {"u0": np.array([0.0, 1.0]), "S0": (np.float32(0.5), 2), "nu0": np.int64(5)}
+    stored = stored_options("normal", given, as_matrix(matrix().values)).parameters
+    assert repr(stored) == "{'u0': [0.0, 1.0], 'S0': [0.5, 2], 'nu0': 5}"
+    text = r"^`parameters` rate: must be a number, a list, an array of numpy, or 'infer', not of type "
+    for value, kind in (
+        ({"a": 1.0}, "dict$"),
+        ([{"a": 1.0}], "list with other things than numbers and texts"),
+        (np.zeros((1, 1, 1, 1)), "ndarray with .*, or more than 3 dimensions$"),
+    ):
+        with pytest.raises(UsageError, match=text + kind):
+            cluster(matrix("counts").values, f"{PLUGIN}:PoissonGamma", {"rate": value}, settings=SHORT)
 
 
 @pytest.mark.parametrize(
