@@ -1,5 +1,6 @@
 """Summary of posterior draws for a data matrix: consensus clusters and the parameters of their distributions."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -55,11 +56,16 @@ def summarise_matrix(
     doubts: list[str] = []
     if hasattr(likelihood_class, "doubts"):
         parameters = trace.options.model.to_dict()["parameters"]
-        doubts += map(str, likelihood_class.doubts(trace.matrix.values, parameters))
+        doubts += _listed(likelihood_class.doubts(trace.matrix.values, parameters))
     if hasattr(likelihood_class, "doubts_of_clusters"):
-        doubts += map(str, likelihood_class.doubts_of_clusters(trace.matrix.values, labels))
+        doubts += _listed(likelihood_class.doubts_of_clusters(trace.matrix.values, labels))
     named = [with_column_names(doubt, trace.matrix.column_names) for doubt in doubts]
     return summary, [*warnings, *named]
+
+
+def _listed(doubts: Iterable[Any]) -> list[str]:
+    """Return the warnings of a likelihood, of which a plugin may return a single one without a list."""
+    return [doubts] if isinstance(doubts, str) else list(map(str, doubts))
 
 
 def numbered_columns(values: NDArray[np.float64]) -> list[int]:

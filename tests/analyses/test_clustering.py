@@ -484,6 +484,11 @@ def test_doubts_of_the_likelihood_are_warnings() -> None:
     assert named.startswith("columns are constant or linearly dependent, among them b 3, ä: clusters")
 
 
+def test_a_doubt_without_a_list_is_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Normal, "doubts", lambda data, parameters: "strange data")
+    assert "strange data" in cluster(matrix().values, "normal", TIGHT, FEW, SHORT).warnings
+
+
 def test_refusals_of_the_likelihood_name_columns() -> None:
     points = np.random.default_rng(1).normal(size=(60, 3))
     table = pd.DataFrame(points, columns=["age", "height", "weight"])
