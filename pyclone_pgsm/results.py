@@ -316,6 +316,7 @@ def open_trace(
     """
     check_path("path", path, may_be_none=False)
     check_choice("consensus", consensus, CRITERIA, may_be_none=True)
+    check_kind("likelihood", likelihood, str | None, "a text, path/to/file.py:Class")
     if thresholds is not None:
         thresholds = checked_thresholds(thresholds)
     path = Path(path)

@@ -69,7 +69,7 @@ class Trace(AbstractContextManager["Trace"]):
     `command` and `version` are those of the program that made the trace, `seeds` those of each chain's run.
 
     TraceError if the file does not exist, is not a trace, is damaged, or is from another version, or if `likelihood` is
-    not the trace's.
+    not the trace's; UsageError if there is no such file.
     """
 
     def __init__(self, path: Path, likelihood: str | None = None) -> None:
@@ -96,8 +96,8 @@ class Trace(AbstractContextManager["Trace"]):
         try:
             with self._damage_told():
                 self._read()
-                self._likelihood = self._trusted_likelihood(likelihood)
-        except (TraceError, MemoryError):
+            self._likelihood = self._trusted_likelihood(likelihood)
+        except (PycloneError, MemoryError):
             self.close()
             raise
 

@@ -14,9 +14,10 @@ from test_cli import call, refused
 
 from pyclone_pgsm.analyses import matrix_input
 from pyclone_pgsm.analyses import plan as plan_module
-from pyclone_pgsm.errors import TraceError
+from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.results import open_trace
 from pyclone_pgsm.sampling.chain import ChainState, Records
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace, TraceWriter, create_trace
@@ -108,6 +109,24 @@ def test_another_likelihood_than_the_traces(other, trace, plugin, tmp_path):
     for arguments in commands(trace, tmp_path):
         told = refused(*arguments, "--likelihood", other.format(plugin=plugin))
         assert f"the trace is of '{plugin}:PoissonGamma'" in told
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "message"),
+    [
+        (
+            Path("plugin.py"),
+            r"^`likelihood` PosixPath\('plugin.py'\): must be a text, path/to/file.py:Class$",
+        ),
+        (
+            "none.py:PoissonGamma",
+            r"^`likelihood` 'none.py:PoissonGamma': none.py: No such file or directory$",
+        ),
+    ],
+)
+def test_what_names_no_code_is_no_damage_of_the_trace(likelihood, message, trace):
+    with pytest.raises(UsageError, match=message):
+        open_trace(trace, likelihood=likelihood)
 
 
 def test_a_tumours_trace_has_no_other_likelihood(tmp_path):
