@@ -220,6 +220,9 @@ class Result:
         check_path("source", source)
         if isinstance(drivers, str) or not isinstance(drivers, Iterable):
             refuse("drivers", drivers, "a list of genes and mutations, such as ['TP53']")
+        names = list(drivers)
+        for name in names:
+            check_kind("drivers", name, str, "the name of a gene or of a mutation")
         chosen, out = find_format(format), Path(out)
         if not isinstance(self.summary, Summary):
             raise UsageError(
@@ -237,7 +240,7 @@ class Result:
             data.options.genotype_prior,
         )
         named = None if source is None else Path(source)
-        options = ExportOptions(patient, primary, named, source_sample, frozenset(drivers))
+        options = ExportOptions(patient, primary, named, source_sample, frozenset(names))
         return export(answer, chosen, out, options)
 
     def report(self, path: Path | str | None = None, *, force: bool = False) -> Path:

@@ -334,6 +334,10 @@ def test_mistakes_with_results(result: Result) -> None:
             "`drivers` .*TP53.*: has no effect with `format` pyclone: leave it out, or use `format` ctree or revolver",
         ),
         (
+            lambda: result.export("ctree", "x", drivers=["TP53", 7]),  # type: ignore[list-item]
+            "`drivers` 7: must be the name of a gene or of a mutation",
+        ),
+        (
             lambda: ModelOptions(density="binomial", precision=100.0),
             "`precision` 100.0: has no effect with `density` binomial",
         ),
