@@ -30,6 +30,8 @@ EFFECTS: Effects = {
 LATER = {"subclonal": 0.0, "artefacts": 0.0, "prevalence_prior": CLONES, "genotypes": BY_MUTATION}
 """Options added later, noted only if they differ from these defaults, which all earlier simulations had."""
 
+NUMBERS = ("depth", "missing", "error_rate", "absent", "subclonal", "artefacts")
+"""Options that are one number, perhaps of numpy."""
 MOST_MUTATIONS = 100_000_000
 MOST_CELLS = 200_000_000
 MOST_PRECISION = 1e9
@@ -111,7 +113,7 @@ class SimulationOptions:
 
         for name in ("mutations", "samples", "clusters"):
             object.__setattr__(self, name, check_whole(name, getattr(self, name)))
-        for name in ("depth", "missing", "error_rate", "absent", "subclonal", "artefacts"):
+        for name in NUMBERS:
             check_number(name, getattr(self, name))
         object.__setattr__(self, "clonal", check_bool("clonal", self.clonal))
         for name, known in (
@@ -198,5 +200,6 @@ class SimulationOptions:
         purity = [float(share) for share in self.by_sample("purity")]
         precisions = ["inf" if math.isinf(s) else float(s) for s in self.by_sample("precision")]
         precision = precisions[0] if len(precisions) == 1 else precisions
-        noted = {**asdict(self), "depth": float(self.depth), "purity": purity, "precision": precision}
+        numbers = {name: float(getattr(self, name)) for name in NUMBERS}
+        noted = {**asdict(self), **numbers, "purity": purity, "precision": precision}
         return {name: noted[name] for name in noted if name not in LATER or noted[name] != LATER[name]}

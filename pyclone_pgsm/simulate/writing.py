@@ -10,7 +10,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import check_new, make_folder, replacing, replacing_together
 from pyclone_pgsm.inputs.observations import PLACEHOLDERS, SUBCLONAL
 from pyclone_pgsm.machine import available, shown
-from pyclone_pgsm.ranges import BOUNDS, check_range
+from pyclone_pgsm.ranges import BOUNDS, check_kind, check_path, check_range
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import Simulation, simulate
 
@@ -42,13 +42,18 @@ def _write_tables(simulation: Simulation, table: Path, truth: Path) -> None:
 
 
 def write_simulation(
-    folder: Path, options: SimulationOptions, seed: int = 1, *, name: str = "simulated", force: bool = False
+    folder: Path | str,
+    options: SimulationOptions,
+    seed: int = 1,
+    *,
+    name: str = "simulated",
+    force: bool = False,
 ) -> list[Path]:
     """Simulate a tumour and write ``NAME.tsv``, ``NAME.truth.tsv`` and ``NAME.json``, reproducibly for a given seed.
 
     Parameters
     ----------
-    folder : Path
+    folder : Path or str
         Created if necessary.
     options : SimulationOptions
     seed : int
@@ -72,7 +77,10 @@ def write_simulation(
     OutputError
         A file exists and `force` is False, or it cannot be written.
     """
-    seed = check_range("seed", seed, *BOUNDS["seed"])
+    check_path("folder", folder, may_be_none=False)
+    check_kind("options", options, SimulationOptions, "of the class SimulationOptions")
+    check_kind("name", name, str, "a file's name without folder, like tumour1")
+    folder, seed = Path(folder), check_range("seed", seed, *BOUNDS["seed"])
     if Path(name).name != name or not name.strip("."):
         raise UsageError(f"`name` {name!r}: must be a file's name without folder, like tumour1")
     paths = [folder / f"{name}{ending}" for ending in (".tsv", ".truth.tsv", ".json")]

@@ -555,6 +555,29 @@ def test_seed_and_name_that_cannot_be_used(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_arguments_of_other_types(tmp_path: Path) -> None:
+    options: Any = SimulationOptions(mutations=20)
+    for arguments, message in (
+        ((3, options), r"^`folder` 3: must be a path$"),
+        (
+            (tmp_path, {"mutations": 20}),
+            r"^`options` {'mutations': 20}: must be of the class SimulationOptions$",
+        ),
+    ):
+        with pytest.raises(UsageError, match=message):
+            write_simulation(*arguments)
+    with pytest.raises(UsageError, match=r"^`name` 3: must be a file's name without folder, like tumour1$"):
+        write_simulation(tmp_path, options, name=3)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_of_numpy_are_noted(tmp_path: Path) -> None:
+    options = SimulationOptions(mutations=20, missing=np.float32(0.25), absent=np.int64(0))  # type: ignore[arg-type]
+    *_, noted = write_simulation(str(tmp_path / "new"), options)
+    stored = json.loads(noted.read_text())
+    assert (stored["missing"], stored["absent"]) == (0.25, 0.0)
+
+
 def test_existing_files_are_kept_without_force(tmp_path: Path) -> None:
     options = SimulationOptions(mutations=20)
     (tmp_path / "simulated.truth.tsv").write_text("mine")
