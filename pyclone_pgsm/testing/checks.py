@@ -94,11 +94,20 @@ def check_likelihood(
             f"likelihood: must be one of data, such as {name}.from_data(data), not the class {name}"
         )
     own_class = type(likelihood)
+    if not (isinstance(likelihood, tuple) and hasattr(likelihood, "_fields")):
+        raise UsageError(
+            f"likelihood: must be an object that from_data returned, not of type {own_class.__name__}"
+        )
+    if not isinstance(rng, np.random.Generator | None):
+        raise UsageError(f"rng: must be a generator, as of numpy.random.default_rng(1), not {rng!r:.60}")
     register(f"{own_class.__module__}:{own_class.__qualname__}")(own_class)
-    observations = np.ascontiguousarray(observations, np.float64)
+    try:
+        observations = np.ascontiguousarray(observations, np.float64)
+    except (TypeError, ValueError) as problem:
+        raise UsageError(f"observations: must be numbers: {problem}") from None
     if observations.ndim != 2 or len(observations) < 2:
         raise UsageError(f"observations: must be (T, D), T at least 2, not {observations.shape}")
-    examination = Examination(likelihood, observations, rng or np.random.default_rng(1))
+    examination = Examination(likelihood, observations, np.random.default_rng(1) if rng is None else rng)
     for name, check in PROPERTIES.items():
         examination.property = name
         try:

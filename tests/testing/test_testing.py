@@ -476,6 +476,24 @@ def test_the_class_in_place_of_a_likelihood() -> None:
         check_likelihood(POISSON, observations=COUNTS)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"likelihood": f"{PLUGIN}:PoissonGamma"},
+            "likelihood: must be an object that from_data returned, not of type str",
+        ),
+        ({"rng": 1}, r"rng: must be a generator, as of numpy.random.default_rng\(1\), not 1"),
+        ({"rng": np.random.RandomState(1)}, "rng: must be a generator, .*, not RandomState.*"),
+        ({"observations": [["a"], ["b"]]}, "observations: must be numbers: could not convert .*"),
+    ],
+)
+def test_arguments_of_other_types(arguments: dict[str, Any], message: str) -> None:
+    given = {"likelihood": POISSON.from_data(COUNTS, rate=RATE), "observations": COUNTS, **arguments}
+    with pytest.raises(UsageError, match=f"^{message}$"):
+        check_likelihood(**given)
+
+
 @pytest.mark.parametrize("data", [COUNTS[:1], COUNTS[0]])
 def test_too_few_observations(data: NDArray[np.float64]) -> None:
     with pytest.raises(UsageError, match=r"^observations: must be \(T, D\), T at least 2, not "):
