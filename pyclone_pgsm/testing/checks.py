@@ -27,9 +27,11 @@ shared             the likelihood's own arrays, which chains in several threads 
 =================  =================================================================================================
 
 A question is a call of a method for a block, and its answer the result. Two statistics are regarded as equal if all
-questions about them have the same answers.
+questions about them have the same answers. Values of ``choices`` are not tried if ``from_data`` has another parameter
+without a default.
 """
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -284,9 +286,11 @@ def check_choices(it: Examination) -> None:
     if hasattr(kind, "choices"):
         with it.blamed_for("choices") as fault:
             choices = checked_choices(kind.choices(it.observations), fault)
+    needed = {name for name, default in parameters_of(kind).items() if default is inspect.Parameter.empty}
     for name, choice in choices.items():
-        with it.blamed_for(name) as fault:
-            check_choice(it, name, choice, fault)
+        if needed <= {name}:  # otherwise from_data cannot be called with a value of this parameter alone
+            with it.blamed_for(name) as fault:
+                check_choice(it, name, choice, fault)
     if hasattr(kind, "inferred_by_default"):
         with it.blamed_for("inferred_by_default") as fault:
             for name in set(kind.inferred_by_default(it.observations, {})) - choices.keys():

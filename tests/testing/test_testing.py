@@ -24,7 +24,7 @@ from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.likelihoods.registry import find_likelihood
 from pyclone_pgsm.testing import checks as testing
 from pyclone_pgsm.testing.checks import check_likelihood
-from pyclone_pgsm.testing.examination import NonConforming
+from pyclone_pgsm.testing.examination import Examination, NonConforming
 
 COUNTS = np.array([[3, 1], [2, 6], [7, 3], [5, 5], [0, 1], [4, 9], [8, 8]], float)
 RATE = 0.3
@@ -492,6 +492,15 @@ def test_arguments_of_other_types(arguments: dict[str, Any], message: str) -> No
     given = {"likelihood": POISSON.from_data(COUNTS, rate=RATE), "observations": COUNTS, **arguments}
     with pytest.raises(UsageError, match=f"^{message}$"):
         check_likelihood(**given)
+
+
+def test_values_of_choices_are_not_tried_beside_a_parameter_without_default() -> None:
+    methods = {
+        "choices": lambda data: {"rate": Choice((0.5, 1.0), (1.0, 1.0), 1.0)},
+        "from_data": classmethod(lambda cls, data, shape, rate=1.0: cls(data, shape, rate)),
+    }
+    likelihood = type("Sound", (POISSON,), methods)(COUNTS, 1.0, RATE)
+    testing.check_choices(Examination(likelihood, COUNTS, np.random.default_rng(1)))
 
 
 @pytest.mark.parametrize("data", [COUNTS[:1], COUNTS[0]])
