@@ -69,7 +69,13 @@ class CustomPrior(Prior):
 
     @staticmethod
     def _table(what: str, function: LogFunction, num_observations: int) -> NDArray[np.float64]:
-        given = np.asarray(function(np.arange(1, num_observations + 1)), float)
+        try:
+            given = np.asarray(function(np.arange(1, num_observations + 1)), float)
+        except Exception as problem:
+            raise UsageError(
+                f"the prior's {what} fails for the array of the numbers 1..{num_observations}, for which it is called "
+                f"once: {type(problem).__name__}: {problem}"
+            ) from problem
         if given.shape != (num_observations,):
             raise UsageError(
                 f"the prior's {what} must give one number for each of 1..{num_observations}, "

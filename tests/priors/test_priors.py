@@ -548,6 +548,14 @@ def test_what_is_no_log_tau1(log_tau1: Callable[[Any], Any], message: str) -> No
     [
         (lambda n: np.zeros((5, 1)), r"log tau2 must give one number for each of 1..5, not .* \(5, 1\)"),
         (lambda n: np.where(n == 4, -np.inf, 0.0), r"must be finite, but log tau2\(4\) is -inf"),
+        (
+            math.lgamma,
+            r"^the prior's log tau2 fails for the array of the numbers 1..5, for which it is called once: TypeError: ",
+        ),
+        (
+            lambda n: ["many"] * 5,
+            "log tau2 fails for the array .*: ValueError: could not convert string to float",
+        ),
     ],
 )
 def test_what_is_no_log_tau2(log_tau2: Callable[[Any], Any], message: str) -> None:
