@@ -308,7 +308,7 @@ class Normal(NamedTuple):
     def doubts(cls, data: NDArray[np.float64], parameters: Mapping[str, Any]) -> list[str]:
         """Warn of columns that are dependent, or too many for so few rows, and of a scale that is too wide."""
         doubts, scale = doubts_of_columns(data), parameters.get("scale", 1.0)
-        if doubts or "S0" in parameters or isinstance(scale, str):
+        if doubts or "S0" in parameters or scale is None or isinstance(scale, str):
             return doubts
         return doubts_of_width(data, scale)
 

@@ -515,7 +515,7 @@ def test_doubts_of_a_wide_prior():
     (doubt,) = Normal.doubts(narrow, {"scale": 1.0})
     assert f"(their weight is {weight:.2g} of the prior's)" in doubt
     assert Normal.doubts(narrow, {}) == [doubt]
-    for parameters in ({"scale": "infer"}, {"S0": 1.0}, {"scale": 1.9 * weight}):
+    for parameters in ({"scale": "infer"}, {"S0": 1.0}, {"scale": None}, {"scale": 1.9 * weight}):
         assert Normal.doubts(narrow, parameters) == []
     assert Normal.doubts(narrow[:, :1], {"scale": 1.0}) == []
     assert Normal.doubts(np.random.default_rng(6).normal(size=(201, 2)), {"scale": 1.0}) == []
