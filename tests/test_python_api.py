@@ -171,6 +171,9 @@ def test_mistakes_in_data_frames(table: Path) -> None:
         InputError, match=r"^the data frame \(rows counted from 0\), row 3, column alt_counts: 'many'"
     ):
         analyze(wrong, settings=SHORT)
+    twice = pd.concat([frame.assign(sample_id="S1"), pd.Series("S1", frame.index, name="sample_id")], axis=1)
+    with pytest.raises(InputError, match="column sample_id: the header has this name more than once"):
+        analyze({"S1": twice}, settings=SHORT)
     for tables, message in (
         (frame.drop(columns="sample_id"), "the data frame has no column sample_id: add one"),
         ({"S1": table}, "the table of 'S1' must be a data frame, not PosixPath"),

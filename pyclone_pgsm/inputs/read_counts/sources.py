@@ -50,7 +50,7 @@ def _with_sample(sample: str, table: object) -> pd.DataFrame:
     """Return the data frame of one sample with the sample's name as a column."""
     if not isinstance(table, pd.DataFrame):
         raise UsageError(f"the table of {sample!r} must be a data frame, not {type(table).__name__}")
-    for other in table.get("sample_id", pd.Series(dtype=object)).unique():
+    for other in pd.unique(table.loc[:, table.columns == "sample_id"].to_numpy(object).ravel()):
         if str(other) != str(sample):
             raise UsageError(
                 f"the data frame of {sample!r} has rows of sample_id {other!r}: give the data frame of each sample by "
