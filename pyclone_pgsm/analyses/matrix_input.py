@@ -119,10 +119,8 @@ def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in parameters.items():
         try:
             found[name] = json.loads(json.dumps(value, default=plain))
-            is_whole = isinstance(
-                found[name], int
-            )  # perhaps too large for a float, which the likelihood names
-            if not (is_whole or is_parameter(found[name])):
+            # the likelihood itself refuses a whole number that is too large
+            if not isinstance(found[name], int) and not is_parameter(found[name]):
                 raise TypeError
         except (TypeError, ValueError, RecursionError):
             expected = "must be a number, a list, an array of numpy, or 'infer', not of type"

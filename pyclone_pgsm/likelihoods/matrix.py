@@ -108,12 +108,12 @@ def _unchanged(spec: str, values: NDArray[np.float64]) -> Iterator[None]:
     if spec in BUILT_IN:
         yield
         return
-    before, is_changed = values.copy(), False
+    before = values.copy()
     try:
         yield
     finally:
-        if not np.array_equal(before, values, equal_nan=True):
-            is_changed = True
+        is_changed = not np.array_equal(before, values, equal_nan=True)
+        if is_changed:
             np.copyto(values, before)
     if is_changed:
         raise UsageError(

@@ -69,7 +69,7 @@ class Trace(AbstractContextManager["Trace"]):
     `command` and `version` are those of the program that made the trace, `seeds` those of each chain's run.
 
     TraceError if the file does not exist, is not a trace, is damaged, or is from another version, or if `likelihood` is
-    not the trace's; UsageError if there is no such file.
+    not the trace's; UsageError if the file that `likelihood` names does not exist.
     """
 
     def __init__(self, path: Path, likelihood: str | None = None) -> None:
