@@ -22,7 +22,7 @@ from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.options import Options
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour.grid import deduplicate
-from pyclone_pgsm.tumour.model import PER_SAMPLE
+from pyclone_pgsm.tumour.model import PER_SAMPLE, PRECISION, error_rate_choice
 from pyclone_pgsm.tumour.table_cache import CACHED_BYTES
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyclone_pgsm.report.content import Content, Page
 
 VISITED = 60
-"""Approximate number of sets of tables that chains visit before they settle."""
+"""Approximate number of tumour contents for which chains make tables."""
 OBSERVATION = 250
 """Bytes for each mutation and sample: thirteen columns of 8 bytes, and as much again while they are read."""
 
@@ -49,18 +49,28 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
     )
 
     def footprint(self, data: TumourData) -> Footprint:
-        """Estimate the memory of all sets of tables that are kept or in use, and of the observations while read."""
+        """Estimate the memory of all sets of tables that are kept or in use, and of the observations while read.
+
+        Where tables of all settings are kept, half of each is also kept for each hyperparameter drawn from them.
+        """
         observations, options = data.observations, data.options
         G, D = options.grid_size, observations.num_samples
         table = deduplicate(observations)
         one = table.num_rows * (16 * G + 24 * CHUNKS)
-        is_inferred = options.precision in (None, PER_SAMPLE) and options.density != "binomial"
-        is_inferred = is_inferred or bool((table.error_rate != table.error_rate).any())
+        inferred = []
+        if options.precision in (None, PER_SAMPLE) and options.density != "binomial":
+            inferred.append(PRECISION)
+        if (table.error_rate != table.error_rate).any():
+            inferred.append(error_rate_choice(observations.num_mutations))
+        settings = math.prod(len(choice.values) for choice in inferred)
         is_split = options.precision == PER_SAMPLE or bool(options.tumour_content)
-        sets = 1
-        if is_inferred or is_split:
-            sets = max(3, min(VISITED, CACHED_BYTES // max(1, one))) + 1  # the one being made
-        tables = one * sets * (2 if is_split else 1)
+        if options.tumour_content:
+            settings *= VISITED
+        sets, most = 1.0, CACHED_BYTES // max(1, one)
+        if settings > 1:
+            sets = max(3, min(settings, most)) + 1  # the one being made
+            sets *= 1 + is_split + (len(inferred) / 2 if settings <= most else 0)
+        tables = int(one * sets)
         stat_size = D * (2 * G + CHUNKS + SCALARS + MOST_DEFERRED)
         return Footprint(observations.num_mutations * D * OBSERVATION, tables, stat_size, 0)
 

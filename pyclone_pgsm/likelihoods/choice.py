@@ -94,6 +94,13 @@ class Choice:
         moved = self.moved(value, jump if rng.random() < 0.5 else -jump)
         return (value if moved is None else moved), 0.0
 
+    def draw(self, log_likelihood: NDArray[np.float64], rng: np.random.Generator) -> float:
+        """Draw a value from the posterior, given the log likelihood (V,) of each value."""
+        log_p = log_likelihood + self._log_priors
+        cumulative = np.exp(log_p - log_p.max()).cumsum()
+        drawn = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], "right"))
+        return self.values[min(drawn, len(self.values) - 1)]
+
     def moved(self, value: float, steps: int) -> float | None:
         """Return the value that is `steps` further up, or None beyond an end."""
         index = self.index_of[value] + steps

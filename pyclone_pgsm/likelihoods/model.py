@@ -19,8 +19,8 @@ class Model(Protocol):
     """Data and priors; makes the likelihood for given values of its hyperparameters.
 
     The methods of this class are those of a model whose hyperparameters are its :attr:`choices`, without these optional
-    features: Metropolis-Hastings proposals, hyperparameters that are drawn by Gibbs steps, or given the blocks'
-    parameters, moves that exchange members of two blocks, outliers, and quantities to watch.
+    features: Metropolis-Hastings proposals, hyperparameters that are drawn given the blocks' parameters, moves that
+    exchange members of two blocks, outliers, and quantities to watch.
 
     Some observations may be *outliers*, which belong to no cluster. The likelihood does not contain their data, so that
     all moves of the partition work unchanged; a separate step draws which observations are outliers.
@@ -33,7 +33,7 @@ class Model(Protocol):
         Possible values of the first hyperparameters.
     num_proposals : int
         Number of Metropolis-Hastings proposals (:meth:`propose`) per iteration, for hyperparameters that
-        :meth:`draw_conditionals` and :meth:`draw_given_parameters` do not draw, or for which they mix too slowly.
+        :meth:`draw_given_parameters` does not draw, or for which it mixes too slowly.
     num_observations : int
         T.
     order : (T,) int64
@@ -73,16 +73,6 @@ class Model(Protocol):
         `independence` has one proposal for each of :attr:`choices`, learned by the chain.
         """
         return values, 0.0
-
-    def draw_conditionals(
-        self, values: Values, likelihood: Any, partition: Partition, rng: np.random.Generator
-    ) -> tuple[Values, Any]:
-        """Draw the hyperparameters whose distribution given partition and data is known (Gibbs steps).
-
-        Updates the statistics of the partition in place. Returns the new values, and the likelihood at these; or the
-        arguments if there is nothing to draw.
-        """
-        return values, likelihood
 
     def draw_given_parameters(
         self,

@@ -45,9 +45,14 @@ def evaluate(model: Model, values: Values, likelihood: Any, partition: Partition
 
 
 def resample_hyperparameters(
-    model: Model, current: Evaluated, independence: Sequence[IndependenceProposal], rng: np.random.Generator
+    model: Model,
+    values: Values,
+    likelihood: Any,
+    partition: Partition,
+    independence: Sequence[IndependenceProposal],
+    rng: np.random.Generator,
 ) -> Evaluated:
-    """Draw the hyperparameters given the partition.
+    """Draw the hyperparameters, now `values`, given the partition.
 
     First come the draws that the model makes given the parameters of the blocks, then, with these summed out, as many
     Metropolis-Hastings steps as it requests. Both leave p(values | c, y) ∝ p(values) prod_b L(y_b; values) invariant.
@@ -55,12 +60,13 @@ def resample_hyperparameters(
     Returns
     -------
     Evaluated
-        The new state; `current` itself if nothing changed.
+        The new state, with the given likelihood and partition if nothing changed.
     """
-    values, likelihood, partition, _ = current
-    values = model.draw_given_parameters(values, likelihood, partition, independence, rng)
-    if values != current.values:
-        current = _state_at(model, values, partition)
+    drawn = model.draw_given_parameters(values, likelihood, partition, independence, rng)
+    if drawn == values:
+        current = evaluate(model, values, likelihood, partition)
+    else:
+        current = _state_at(model, drawn, partition)
     for _ in range(model.num_proposals):
         current = _metropolis_hastings_step(model, current, independence, rng)
     return current

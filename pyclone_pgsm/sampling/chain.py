@@ -177,12 +177,14 @@ def advance(
             likelihood = model.likelihood(values)
         prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
         tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
-        values, likelihood = model.draw_conditionals(values, likelihood, partition, rng)
-        evaluated = evaluate(model, values, likelihood, partition)
         if iteration % (settings.hyper_every or 1) == 0:
-            evaluated = resample_hyperparameters(model, evaluated, visits.independence, rng)
+            evaluated = resample_hyperparameters(
+                model, values, likelihood, partition, visits.independence, rng
+            )
             if burn_in // 2 <= iteration < burn_in:
                 visits.add(evaluated.values)
+        else:
+            evaluated = evaluate(model, values, likelihood, partition)
         values, likelihood, partition, log_density = evaluated
         del evaluated  # otherwise it would keep statistics in memory after the partition is replaced
         iteration += 1

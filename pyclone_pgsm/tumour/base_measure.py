@@ -9,9 +9,9 @@ near 0 (absent), near 1 (clonal), or anywhere (subclonal). On the grid, h_dk is 
 cells end half-way between points, and at 0 and 1. All three components are continuous: with atoms at 0 and 1 two
 clusters could have exactly the same prevalences.
 
-The weights are drawn in each iteration. Given the partition, each block's component in each sample is drawn from its
-posterior, and then the weights from Dirichlet(1 + n_d0, 1 + n_d1, 2 + n_d2), where n_dj is the number of blocks with
-component j in sample d.
+The weights are drawn given the blocks' prevalences: first each block's component in each sample, which at grid point k
+is j with probability proportional to w_dj times the mass of component j in the cell of k; then the weights, from
+Dirichlet(1 + n_d0, 1 + n_d1, 2 + n_d2), where n_dj is the number of blocks with component j in sample d.
 """
 
 import math
@@ -72,15 +72,20 @@ def draw_prevalences(
     return np.where(is_absent, near_zero, np.where(is_clonal, 1.0 - near_zero, v))
 
 
-def draw_weights(probabilities: NDArray[np.float64], rng: np.random.Generator) -> tuple[float, ...]:
-    """Draw the weights given the partition; return them as hyperparameters.
+def draw_weights(
+    points: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    components: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> tuple[float, ...]:
+    """Draw the weights, now (D, 3), given the blocks' prevalences as grid points (K, D).
 
-    `probabilities` (K, D, 2) are the posterior ones of the first two components for each block and sample.
+    `components` (3, G) are the :func:`component_masses`. Returns the new weights as hyperparameters.
     """
-    u = rng.random(probabilities.shape[:2])
-    below_first = (u < probabilities[:, :, 0]).sum(axis=0)
-    below_second = (u < probabilities.sum(axis=2)).sum(axis=0)
-    counts = np.column_stack([below_first, below_second - below_first, len(u) - below_second])
+    masses = (weights * components.T[points]).cumsum(axis=2)  # (K, D, 3)
+    limit = rng.random(points.shape) * masses[:, :, 2]
+    below_first, below_second = ((limit < masses[:, :, j]).sum(axis=0) for j in (0, 1))
+    counts = np.column_stack([below_first, below_second - below_first, len(points) - below_second])
     gammas = rng.standard_gamma(DIRICHLET + counts)
     weights = np.maximum(gammas / gammas.sum(axis=1, keepdims=True), SMALLEST_WEIGHT)
     weights /= weights.sum(axis=1, keepdims=True)

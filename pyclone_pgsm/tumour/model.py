@@ -15,7 +15,7 @@ whose value changes are recomputed.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -30,11 +30,10 @@ from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.likelihoods.pyclone import (
     BaseMeasure,
     PyClone,
-    change_base,
     draw_grid_points,
     make_pyclone,
+    mean_prevalences,
     mix_base,
-    posterior_means,
     with_base,
 )
 from pyclone_pgsm.partition import Partition, PartitionPrior
@@ -54,7 +53,6 @@ from pyclone_pgsm.tumour.grid import (
     XiGrid,
     likelihood_grid,
     loci_of,
-    prevalence_grid,
     split_by_sample,
 )
 from pyclone_pgsm.tumour.table_cache import CACHED_BYTES, TableCache
@@ -203,9 +201,9 @@ class PyCloneModel(Model):
         largest_part = max(part.num_rows for part in parts) * bytes_per_row
         self._grid = TableCache(self._make_grid, 3 * len(parts), largest_part)
         self._likelihood = TableCache(self._assemble, 3, int(self._first_rows[-1]) * bytes_per_row)
+        self._xi_of_choice = cache(self._make_xi_of_choice)
         self._base = lru_cache(KEPT_BASES)(self._make_base)
         self._watched = watched_cells(*self.index.shape)
-        self._grid_points = np.tile(prevalence_grid(grid_size), (1, self.index.shape[1], 1))
 
     def initial_values(self) -> Values:
         weights = () if self._components is None else initial_weights(self.index.shape[1])
@@ -267,6 +265,7 @@ class PyCloneModel(Model):
         """Free all tables."""
         self._grid.clear()
         self._likelihood.clear()
+        self._xi_of_choice.cache_clear()
         self._base.cache_clear()
 
     def draw_given_parameters(
@@ -277,13 +276,30 @@ class PyCloneModel(Model):
         independence: Sequence[IndependenceProposal],
         rng: np.random.Generator,
     ) -> Values:
-        """Draw precisions and error rate given prevalences of the blocks, which are drawn for this purpose."""
-        if self.num_drawn == 0:
+        """Draw the weights of the base measure, precisions and error rate given the blocks' prevalences."""
+        if not self.num_drawn and self._components is None:
             return values
-        points = draw_grid_points(likelihood, partition, rng)
-        return self.draw_given_prevalences(values, likelihood.index, points, independence, rng)
+        of_blocks = draw_grid_points(likelihood, partition, rng)
+        if self._components is not None:
+            inferred, weights = values[: len(self.choices)], all_weights(values[len(self.choices) :])
+            values = (*inferred, *draw_weights(of_blocks, weights, self._components, rng))
+        if not self.num_drawn:
+            return values
+        points = of_blocks[partition.position[partition.labels]]
+        index, points = self.reads_at(likelihood, points, rng)
+        return self._draw_given_prevalences(values, index, points, independence, rng)
 
-    def draw_given_prevalences(
+    def reads_at(
+        self, likelihood: PyClone, points: NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the rows of the reads in the tables and their prevalences as grid points, (T, D) each.
+
+        The mutations' prevalences are those of their blocks, `points` (T, D). A row is -1 where there are no reads, or
+        where they do not depend on the hyperparameters.
+        """
+        return likelihood.index, points
+
+    def _draw_given_prevalences(
         self,
         values: Values,
         index: NDArray[np.int32],
@@ -291,47 +307,70 @@ class PyCloneModel(Model):
         independence: Sequence[IndependenceProposal],
         rng: np.random.Generator,
     ) -> Values:
-        """Draw precisions and error rate given the prevalence of each mutation in each sample, as grid `points` (T, D).
+        """Draw precisions and error rate given what :meth:`reads_at` returns.
 
-        `index` (T, D) has rows of the likelihood's tables; -1 where there are no reads, or where they do not depend on
-        the values.
+        If tables of all settings can be kept, each hyperparameter is drawn from its distribution given the others;
+        otherwise Metropolis-Hastings steps change them.
         """
         drawn, others = self.choices[: self.num_drawn], values[self.num_drawn :]
-        of_parts = [self._log_likelihood_given(points, index, part) for part in range(len(self._parts))]
+        observations = [self._of_part(part, index, points) for part in range(len(self._parts))]
+        if self._keeps_all_tables:
+            cells = [distinct_cells(*each, self.grid_size) for each in observations]
+            for which, choice in enumerate(drawn):
+                value = choice.draw(self._log_likelihoods(which, values, cells), rng)
+                values = (*values[:which], value, *values[which + 1 :])
+            return values
+        of_parts = [
+            cache(likelihood_given(loci, *each, self.grid_size))
+            for loci, each in zip(self._parts, observations)
+        ]
 
         def log_density(those_drawn: Values) -> float:
             settings = self._settings((*those_drawn, *others))
             log_prior = sum(choice.log_prior(value) for choice, value in zip(drawn, those_drawn))
-            return log_prior + sum(of_part(setting) for of_part, setting in zip(of_parts, settings))
+            return log_prior + sum(of_part(*setting) for of_part, setting in zip(of_parts, settings))
 
         number = PROPOSALS * len(drawn)
         return (*metropolis(drawn, values[: len(drawn)], log_density, independence, number, rng), *others)
 
-    def _log_likelihood_given(
-        self, points: NDArray[np.int64], index: NDArray[np.int32], part: int
-    ) -> Callable[[_Setting], float]:
-        """Return a function of settings: log p(reads of a part) given the prevalences.
+    def _of_part(
+        self, part: int, index: NDArray[np.int32], points: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return rows of the tables of a part, and the grid points, of each mutation in each of its samples."""
+        samples = slice(part, part + 1) if len(self._parts) > 1 else slice(None)
+        index = index[:, samples]
+        return np.where(index < 0, -1, index - self._first_rows[part]), points[:, samples]
 
-        If tables of all settings can be kept, the function looks its values up there.
+    def _log_likelihoods(
+        self, which: int, values: Values, cells: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+    ) -> NDArray[np.float64]:
+        """Return log p(reads), given the prevalences and the other `values`, at each value of a choice, (V,).
+
+        `cells` has, for each part, the cells of its tables at the prevalences, and how often each is needed.
         """
-        is_split = len(self._parts) > 1
-        samples = slice(part, part + 1) if is_split else slice(None)
-        index, points = index[:, samples], points[:, samples]
-        index = np.where(index < 0, -1, index - self._first_rows[part])
-        if not self._keeps_all_tables:
-            given = likelihood_given(self._parts[part], index, points, self.grid_size)
-            return cache(lambda setting: given(*setting))
-        cells, counts = distinct_cells(index, points, self.grid_size)
-        counts_of_rows = np.bincount(cells // self.grid_size, counts)
+        name, choice = self.hyperparameters[which], self.choices[which]
+        total = np.zeros(len(choice.values))
+        for part, (names, setting) in enumerate(zip(self._names, self._settings(values))):
+            if name in names:
+                field = _Setting._fields[names.index(name)]
+                xi = self._xi_of_choice(part, setting._replace(**{field: choice.values[0]}), field, choice)
+                where, counts = cells[part]
+                total += counts @ xi.take(where, axis=0)
+        return total
 
-        @cache
-        def log_likelihood(setting: _Setting) -> float:
-            tables = self._grid((part, setting)) if is_split else self._likelihood((setting,))
-            return float(
-                counts @ tables.xi.take(cells) + counts_of_rows @ tables.xi_max[: len(counts_of_rows)]
-            )
+    def _make_xi_of_choice(
+        self, part: int, first: _Setting, field: str, choice: Choice
+    ) -> NDArray[np.float64]:
+        """Return Xi in each cell of a part's tables at each value of a choice, (U G, V).
 
-        return log_likelihood
+        The choice is a `field` of the settings, of which `first` has the first value.
+        """
+        xi = np.empty((self._parts[part].table.num_rows, self.grid_size, len(choice.values)))
+        for v, value in enumerate(choice.values):
+            setting = first._replace(**{field: value})
+            tables = self._grid((part, setting)) if len(self._parts) > 1 else self._likelihood((setting,))
+            xi[:, :, v] = tables.xi + tables.xi_max[:, None]
+        return xi.reshape(-1, len(choice.values))
 
     def exchange(
         self,
@@ -353,8 +392,8 @@ class PyCloneModel(Model):
         For an outlier this is the prevalence of the cluster whose label it has.
         """
         mutations, samples = self._watched
-        means = compiled_for(posterior_means, PyClone)(likelihood, self._grid_points, partition)
-        return means[partition.position[partition.labels[mutations]], samples, 0].astype(np.float32)
+        means = compiled_for(mean_prevalences, PyClone)(likelihood, partition)
+        return means[partition.position[partition.labels[mutations]], samples].astype(np.float32)
 
     def log_hyperprior(self, values: Values) -> float:
         log_p = super().log_hyperprior(values)
@@ -379,20 +418,3 @@ class PyCloneModel(Model):
             return values, 0.0
         others, log_ratio = propose(self.choices[which], values[which], independence[which], rng)
         return (*values[: which.start], *others, *values[which.stop :]), log_ratio
-
-    def draw_conditionals(
-        self, values: Values, likelihood: PyClone, partition: Partition, rng: np.random.Generator
-    ) -> tuple[Values, PyClone]:
-        """Draw the weights of the base measure given the partition."""
-        if self._components is None:
-            return values, likelihood
-        weights = self._base(values[len(self.choices) :]).weights
-        shares = weights.T[:2, :, None] * self._components[:2, None, :] / likelihood.base
-        means = compiled_for(posterior_means, PyClone)
-        # contiguous, as in `watched`: compiled once for both
-        probabilities = means(likelihood, np.ascontiguousarray(shares), partition)
-        drawn = draw_weights(probabilities, rng)
-        values = (*values[: len(self.choices)], *drawn)
-        changed = with_base(likelihood, self._base(drawn))
-        compiled_for(change_base, PyClone)(changed, likelihood.log_base, partition)
-        return values, changed

@@ -19,7 +19,6 @@ others has the same prior as if there were only those mutations.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +27,8 @@ from scipy.special import expit
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.likelihoods.choice import IndependenceProposal
 from pyclone_pgsm.likelihoods.model import Values
-from pyclone_pgsm.likelihoods.pyclone import PyClone, draw_grid_points
+from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.outliers import resample_outliers
 from pyclone_pgsm.tumour.model import PyCloneModel
@@ -103,25 +101,17 @@ class TumourWithOutliers(PyCloneModel):
             + float(self.log_outlier(values)[self.outliers].sum())
         )
 
-    def draw_given_parameters(
-        self,
-        values: Values,
-        likelihood: PyClone,
-        partition: Partition,
-        independence: Sequence[IndependenceProposal],
-        rng: np.random.Generator,
-    ) -> Values:
-        """Draw as the model does, given also how each outlier's reads arose, and any prevalences of its own."""
-        if self.num_drawn == 0:
-            return values
+    def reads_at(
+        self, likelihood: PyClone, points: NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Add reads of outliers that arise like those of a mutation on its own, at prevalences drawn for it."""
         full = likelihood._replace(index=self.index)
         alone = self.outliers & (rng.random(len(self.outliers)) < expit(_log_alone(full) - self._log_any))
-        points = draw_grid_points(likelihood, partition, rng)
+        points = points.copy()
         weights = full.likelihood[full.index[alone]].cumsum(axis=2)
         limit = rng.random((*weights.shape[:2], 1)) * weights[:, :, -1:]
         points[alone] = np.argmax(weights > limit, axis=2)
-        index = np.where(alone[:, None], full.index, likelihood.index)
-        return self.draw_given_prevalences(values, index, points, independence, rng)
+        return np.where(alone[:, None], full.index, likelihood.index), points
 
     def draw_outliers(
         self, values: Values, prior: PartitionPrior, partition: Partition, rng: np.random.Generator

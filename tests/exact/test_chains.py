@@ -21,7 +21,7 @@ from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
-from pyclone_pgsm.samplers.hyperparameters import evaluate, resample_hyperparameters
+from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
 from pyclone_pgsm.sampling.chain import Records, advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
@@ -141,7 +141,7 @@ def test_one_step_from_the_joint_posterior_of_partition_and_precision() -> None:
         partition = build(likelihood, partitions[c])
         partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         values, likelihood, partition, _ = resample_hyperparameters(
-            model, evaluate(model, (PRECISIONS[where],), likelihood, partition), independence, rng
+            model, (PRECISIONS[where],), likelihood, partition, independence, rng
         )
         partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         c = cells[canonical_labels(partition.labels)[0].tobytes()]

@@ -139,10 +139,10 @@ def test_the_data_tell_of_everything(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("one_sample", "weights"),
-        ("one_sample", "weights+gibbs+precision"),
-        ("two_samples", "weights+precision+pgsm"),
-        ("two_samples", "gibbs+weights+precision"),
+        ("one_sample", "hyperparameters"),
+        ("one_sample", "hyperparameters+gibbs+hyperparameters"),
+        ("two_samples", "hyperparameters+pgsm"),
+        ("two_samples", "gibbs+hyperparameters"),
     ],
 )
 def test_one_step_from_the_joint_posterior(name: str, kind: str) -> None:
@@ -154,14 +154,14 @@ def test_one_step_from_the_joint_posterior(name: str, kind: str) -> None:
 def test_one_step_without_tables_of_all_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tumour_model, "CACHED_BYTES", 0)
     model = make_model(two_samples())
-    assert p_value(model, joint_of("two_samples", False, 2), "weights+precision+gibbs") > 1e-4
+    assert p_value(model, joint_of("two_samples", False, 2), "hyperparameters+gibbs") > 1e-4
 
 
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("one_sample", "outliers+weights+gibbs"),
-        pytest.param("two_samples", "weights+precision+outliers+pgsm", marks=pytest.mark.long),
+        ("one_sample", "outliers+hyperparameters+gibbs"),
+        pytest.param("two_samples", "hyperparameters+outliers+pgsm", marks=pytest.mark.long),
     ],
 )
 def test_one_step_with_outliers(name: str, kind: str) -> None:

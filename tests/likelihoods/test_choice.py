@@ -1,14 +1,15 @@
-"""Metropolis-Hastings among the values of choices, on a density that is written down."""
+"""Metropolis-Hastings and Gibbs steps among the values of choices, on a density that is written down."""
 
 from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 from pyclone_pgsm.likelihoods import choice as module
@@ -52,6 +53,45 @@ def test_many_steps_reach_the_density() -> None:
     assert (
         chisquare(np.bincount([VALUES.index(end) for end in ends], minlength=len(P)), P * 5000).pvalue > 1e-4
     )
+
+
+def gibbs_steps(
+    choices: Sequence[Choice],
+    values: tuple[float, ...],
+    log_density: Callable[[tuple[float, ...]], float],
+    independence: object,
+    number: int,
+    rng: np.random.Generator,
+) -> tuple[float, ...]:
+    """Draw one choice after the other, given the others, from likelihoods that are the density without the prior."""
+    for which in [*range(len(choices))] * number:
+        choice = choices[which]
+        log_likelihood = [
+            log_density((*values[:which], value, *values[which + 1 :])) - choice.log_prior(value)
+            for value in choice.values
+        ]
+        values = (*values[:which], choice.draw(np.array(log_likelihood), rng), *values[which + 1 :])
+    return values
+
+
+def test_draws_given_the_likelihood() -> None:
+    assert p_value(gibbs_steps, 1) > 1e-4
+
+
+def test_draws_without_the_prior_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def faulty(choice: Choice, log_likelihood: NDArray[np.float64], rng: np.random.Generator) -> float:
+        p = np.exp(log_likelihood - log_likelihood.max())
+        return float(rng.choice(choice.values, p=p / p.sum()))
+
+    monkeypatch.setattr(Choice, "draw", faulty)
+    assert p_value(gibbs_steps, 1) < 1e-10
+
+
+def test_a_draw_of_certain_values() -> None:
+    """However unlikely the others are."""
+    log_likelihood = np.array([-5e3, -2e6, -1e6, -np.inf])
+    assert CHOICES[0].draw(log_likelihood, np.random.default_rng(1)) == 1.0
+    assert CHOICES[0].draw(log_likelihood[::-1], np.random.default_rng(1)) == 4.0
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import Values
 from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.samplers import hyperparameters
-from pyclone_pgsm.samplers.hyperparameters import evaluate, partition_log_likelihood, resample_hyperparameters
+from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters
 
 COUNTS = np.array([3.0, 1.0, 7.0, 12.0])
 RATES = (0.1, 0.3, 1.0)
@@ -87,9 +87,7 @@ def p_value(model: AnyRate, step: Callable[..., Any] = resample_hyperparameters)
     counts = np.zeros(3, np.int64)
     for here in rng.choice(3, 10_000, p=p):
         likelihood = AnyRate().likelihood((RATES[here],))
-        values, _, partition, _ = step(
-            model, evaluate(model, (RATES[here],), likelihood, start[here]), (), rng
-        )
+        values, _, partition, _ = step(model, (RATES[here],), likelihood, start[here], (), rng)
         assert (partition.labels == labels).all()
         counts[RATES.index(values[0])] += 1
     return chi_square_p_value(counts, p)
@@ -142,8 +140,8 @@ def changed_step(old: str, new: str) -> Callable[..., Any]:
         (AnyRate, "proposed.log_density - current.log_density", "0.0"),
         (
             AnyRateDrawn,
-            "current = _state_at(model, values, partition)",
-            "current = current._replace(values=values)",
+            "current = _state_at(model, drawn, partition)",
+            "current = evaluate(model, drawn, likelihood, partition)",
         ),
     ],
 )

@@ -21,12 +21,7 @@ from small_runs import bits, run
 
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.pyclone import (
-    PyClone,
-    change_base,
-    posterior_means,
-)
-from pyclone_pgsm.likelihoods.pyclone.statistic import part_of
+from pyclone_pgsm.likelihoods.pyclone import PyClone, draw_grid_points, mean_prevalences
 from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
@@ -46,7 +41,6 @@ from pyclone_pgsm.tumour.model import PyCloneModel
 from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
 WEIGHTS = np.array([[0.7, 0.1, 0.2], [0.05, 0.9, 0.05]])
-OTHERS = np.array([[0.02, 0.5, 0.48], [0.6, 0.3, 0.1]])
 
 
 def values(weights: NDArray[np.float64]) -> tuple[float, ...]:
@@ -114,21 +108,22 @@ def test_the_likelihood_has_the_base_measure() -> None:
 # ---------------------------------------------------------------- new weights
 
 
-def test_drawn_weights_given_fixed_probabilities() -> None:
+def test_drawn_weights_given_prevalences() -> None:
     """Dirichlet(1 + n_0, 1 + n_1, 2 + n_2), averaged over the components of three blocks, in each of two samples."""
-    probabilities = np.array([[[0.9, 0.05], [0.0, 1.0]], [[0.2, 0.5], [0.1, 0.1]], [[0.3, 0.3], [0.0, 0.2]]])
+    points = np.array([[0, 10], [1, 5], [9, 0]])
+    components = component_masses(11)
     rng = np.random.default_rng(3)
-    drawn = np.array([draw_weights(probabilities, rng) for _ in range(20_000)]).reshape(-1, 2, 2)
-    of_components = np.concatenate([probabilities, 1 - probabilities.sum(axis=2, keepdims=True)], axis=2)
+    drawn = np.array([draw_weights(points, WEIGHTS, components, rng) for _ in range(20_000)])
     for d in range(2):
+        of_components = WEIGHTS[d] * enumeration.component_masses(11)[:, points[:, d]].T
+        of_components /= of_components.sum(axis=1, keepdims=True)
         mixture = np.zeros(9)
         for choice in np.ndindex(3, 3, 3):
-            prob = np.prod([of_components[b, d, j] for b, j in enumerate(choice)])
-            if prob > 0:
-                alpha = np.bincount(choice, minlength=3) + np.array([1.0, 1.0, 2.0])
-                mixture += prob * cells_of_dirichlet(alpha)
+            prob = np.prod([of_components[b, j] for b, j in enumerate(choice)])
+            alpha = np.bincount(choice, minlength=3) + np.array([1.0, 1.0, 2.0])
+            mixture += prob * cells_of_dirichlet(alpha)
         assert mixture.sum() == pytest.approx(1.0)
-        counts = np.bincount(triangle_of(drawn[:, d], 3), minlength=9)
+        counts = np.bincount(triangle_of(drawn[:, 2 * d : 2 * d + 2], 3), minlength=9)
         assert chi_square_p_value(counts, mixture) > 1e-4
 
 
@@ -140,9 +135,10 @@ def cells_of_dirichlet(alpha: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def test_weights_of_one_component_stay_above_zero() -> None:
     rng = np.random.default_rng(4)
-    all_absent = np.broadcast_to([1.0, 0.0], (100_000, 1, 2))
+    all_absent = np.zeros((100_000, 1), np.int64)
+    weights = np.array([[1.0 - 2e-9, 1e-9, 1e-9]])
     for _ in range(20):
-        weights = all_weights(draw_weights(all_absent, rng))
+        weights = all_weights(draw_weights(all_absent, weights, component_masses(101), rng))
         assert weights.min() > 0
         assert np.isfinite(log_prior_density(weights))
 
@@ -169,58 +165,46 @@ def deep() -> tuple[PyCloneModel, NDArray[np.int32]]:
     return pyclone_model(data, 401, prevalence_prior="learned"), labels
 
 
-def statistic_parts(
-    likelihood: PyClone, partition: Partition, sample: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """S (K, G), W (K, G), 0 outside the window, and log sum exp(S) (K,) of a sample."""
-    stats = partition.stats[partition.active[: int(partition.counter[0])]]
-    G = likelihood.xi.shape[1]
-    part = part_of(0, sample, G, likelihood.low.shape[1])
-    k = np.arange(G)
-    is_inside = (stats[:, [part.lo]] <= k) & (k < stats[:, [part.hi]])
-    weights = np.where(is_inside, stats[:, part.weights : part.weights + G], 0.0)
-    return stats[:, part.sums : part.sums + G], weights, stats[:, part.log_z]
-
-
-def test_changed_statistics_are_as_built_anew(deep: tuple[PyCloneModel, NDArray[np.int32]]) -> None:
-    """There and back, after sweeps that add observations and take them away."""
-    model, labels = deep
-    rng = np.random.default_rng(1)
-    before, after = model.likelihood(values(WEIGHTS)), model.likelihood(values(OTHERS))
-    prior = DirichletProcess(1.0, None, None)
-    tables = PartitionPrior(prior.log_tau1(40), prior.log_tau2(40))
-    partition = built(before, labels)
-    for _ in range(3):
-        partition, _ = compiled_for(gibbs_sweep, PyClone)(before, tables, partition, model.order, rng)
-    for _ in range(2):
-        compiled_for(change_base, PyClone)(after, before.log_base, partition)
-        blocks = partition.position[partition.labels]
-        anew = built(after, blocks.astype(np.int32))
-        order = anew.position[anew.labels][[np.flatnonzero(blocks == b)[0] for b in range(blocks.max() + 1)]]
-        for d in range(2):
-            for changed, fresh in zip(statistic_parts(after, partition, d), statistic_parts(after, anew, d)):
-                np.testing.assert_allclose(changed, fresh[order], rtol=1e-9, atol=1e-9)
-        before, after = after, before
-
-
-def test_probabilities_of_components_by_their_definition(
+def test_drawn_points_are_of_the_components_by_their_definition(
     deep: tuple[PyCloneModel, NDArray[np.int32]],
 ) -> None:
     """p_bdj ∝ w_dj sum_k A_jk exp(sum of Xi); of a block without data the weights."""
     model, labels = deep
     likelihood = model.likelihood(values(WEIGHTS))
     components = enumeration.component_masses(401)
-    shares = WEIGHTS.T[:2, :, None] * component_masses(401)[:2, None, :] / likelihood.base
     partition = built(likelihood, labels)
-    found = compiled_for(posterior_means, PyClone)(likelihood, shares, partition)
+    rng = np.random.default_rng(7)
+    of_points = WEIGHTS[:, :, None] * components / likelihood.base[:, None]  # (D, 3, G)
+    drawn = np.array([draw_grid_points(likelihood, partition, rng) for _ in range(4000)])
     blocks = partition.position[partition.labels]
-    assert found.shape == (6, 2, 2)
+    assert drawn.shape == (4000, 6, 2)
     for b, d in np.ndindex(6, 2):
         rows = likelihood.index[blocks == b, d]
         sums = likelihood.xi[rows[rows >= 0]].sum(axis=0)
         masses = WEIGHTS[d] * (components @ np.exp(sums - sums.max()))
-        np.testing.assert_allclose(found[b, d], (masses / masses.sum())[:2], rtol=1e-7, atol=1e-12)
-    np.testing.assert_allclose(found[blocks[labels == 2][0], 1], WEIGHTS[1, :2], rtol=1e-9)
+        found = of_points[d][:, drawn[:, b, d]].mean(axis=1)
+        np.testing.assert_allclose(found, masses / masses.sum(), atol=0.03)
+        if b == blocks[labels == 2][0] and d == 1:
+            np.testing.assert_allclose(found, WEIGHTS[1], atol=0.03)
+
+
+def test_mean_prevalences_by_their_definition(deep: tuple[PyCloneModel, NDArray[np.int32]]) -> None:
+    """Also after sweeps that add observations and take them away."""
+    model, labels = deep
+    likelihood = model.likelihood(values(WEIGHTS))
+    prior = DirichletProcess(1.0, None, None)
+    tables = PartitionPrior(prior.log_tau1(40), prior.log_tau2(40))
+    partition, rng = built(likelihood, labels), np.random.default_rng(1)
+    for _ in range(3):
+        partition, _ = compiled_for(gibbs_sweep, PyClone)(likelihood, tables, partition, model.order, rng)
+    found = compiled_for(mean_prevalences, PyClone)(likelihood, partition)
+    blocks = partition.position[partition.labels]
+    assert found.shape == (blocks.max() + 1, 2)
+    for b, d in np.ndindex(found.shape):
+        rows = likelihood.index[blocks == b, d]
+        log_p = likelihood.log_base[d] + likelihood.xi[rows[rows >= 0]].sum(axis=0)
+        p = np.exp(log_p - log_p.max())
+        assert found[b, d] == pytest.approx(p @ np.linspace(0, 1, 401) / p.sum(), rel=1e-7)
 
 
 def test_outliers_tell_nothing_of_the_weights() -> None:
@@ -233,13 +217,11 @@ def test_outliers_tell_nothing_of_the_weights() -> None:
         np.array([True, True, False]),
     )
     weights = values(WEIGHTS)
-    rng, means = np.random.default_rng(6), []
-    for _ in range(2000):
-        likelihood = model.likelihood(weights)
-        partition = built(likelihood, np.array([0, 1, 2], np.int32))
-        drawn, changed = model.draw_conditionals(weights, likelihood, partition, rng)
-        means.append(drawn)
-        assert changed.log_alone[:2].tolist() == [0.0, 0.0]
+    likelihood = model.likelihood(weights)
+    assert likelihood.log_alone[:2].tolist() == [0.0, 0.0]
+    partition = built(likelihood, np.array([0, 1, 2], np.int32))
+    rng = np.random.default_rng(6)
+    means = [model.draw_given_parameters(weights, likelihood, partition, (), rng) for _ in range(2000)]
     components = enumeration.component_masses(101)
     likelihood = model.full_likelihood(weights)
     for d in range(2):

@@ -1,4 +1,4 @@
-"""Draws of the blocks' prevalences."""
+"""Draws and posterior means of the blocks' prevalences."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,9 @@ from pyclone_pgsm.partition import Partition
 def draw_grid_points(
     likelihood: PyClone, partition: Partition, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw the prevalence of each mutation in each sample: that of its block, from p(k | y_b) ∝ exp(S_dk).
-
-    Returns grid points, (T, D).
-    """
+    """Draw the prevalence of each block b in each sample from p(k | y_b) ∝ exp(S_dk); return grid points, (K, D)."""
     uniform = rng.random((int(partition.counter[0]), likelihood.index.shape[1]))
-    of_blocks = compiled_for(points_of_blocks, PyClone)(likelihood, uniform, partition)
-    drawn: NDArray[np.int64] = of_blocks[partition.position[partition.labels]]
+    drawn: NDArray[np.int64] = compiled_for(points_of_blocks, PyClone)(likelihood, uniform, partition)
     return drawn
 
 
@@ -44,3 +40,17 @@ def draw_point(likelihood, stat, d, uniform):
         k += 1
         below += stat[part.weights + k]
     return k
+
+
+def mean_prevalences(likelihood, partition):
+    """Return the posterior mean of the prevalence of each block in each sample, (K, D)."""
+    D = likelihood.index.shape[1]
+    G, C = likelihood.xi.shape[1], likelihood.low.shape[1]
+    means = np.zeros((partition.counter[0], D))
+    for b in range(partition.counter[0]):
+        stat = partition.stats[partition.active[b]]
+        for d in range(D):
+            part = part_of(0, d, G, C)
+            for k in range(int(stat[part.lo]), int(stat[part.hi])):
+                means[b, d] += stat[part.weights + k] * k
+    return means / (G - 1)
