@@ -81,12 +81,14 @@ class Model(Protocol):
         partition: Partition,
         independence: Sequence[IndependenceProposal],
         rng: np.random.Generator,
+        costly: bool,
     ) -> Values:
         """Draw hyperparameters given a parameter of each block, which is drawn from its posterior and then discarded.
 
         This leaves their distribution given the partition invariant. It needs the likelihood of the data at one
         parameter of each block, whereas :meth:`propose` needs a likelihood that is summed over all parameters.
-        Likelihood and statistics are those at the values; `independence` is that of :meth:`propose`.
+        Likelihood and statistics are those at the values; `independence` is that of :meth:`propose`. Unless `costly`,
+        only those are drawn whose change is cheap.
         """
         return values
 

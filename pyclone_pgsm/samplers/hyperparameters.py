@@ -51,8 +51,9 @@ def resample_hyperparameters(
     partition: Partition,
     independence: Sequence[IndependenceProposal],
     rng: np.random.Generator,
+    costly: bool = True,
 ) -> Evaluated:
-    """Draw the hyperparameters, now `values`, given the partition.
+    """Draw the hyperparameters, now `values`, given the partition; only those whose change is cheap unless `costly`.
 
     First come the draws that the model makes given the parameters of the blocks, then, with these summed out, as many
     Metropolis-Hastings steps as it requests. Both leave p(values | c, y) ∝ p(values) prod_b L(y_b; values) invariant.
@@ -62,12 +63,12 @@ def resample_hyperparameters(
     Evaluated
         The new state, with the given likelihood and partition if nothing changed.
     """
-    drawn = model.draw_given_parameters(values, likelihood, partition, independence, rng)
+    drawn = model.draw_given_parameters(values, likelihood, partition, independence, rng, costly)
     if drawn == values:
         current = evaluate(model, values, likelihood, partition)
     else:
         current = _state_at(model, drawn, partition)
-    for _ in range(model.num_proposals):
+    for _ in range(model.num_proposals if costly else 0):
         current = _metropolis_hastings_step(model, current, independence, rng)
     return current
 

@@ -25,7 +25,7 @@ from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition, log_prior
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS, AnchorProposal
-from pyclone_pgsm.samplers.hyperparameters import evaluate, resample_hyperparameters
+from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
 from pyclone_pgsm.samplers.initial import initial_labels
 from pyclone_pgsm.sampling.moves import make_steps
 from pyclone_pgsm.sampling.settings import LARGEST_REBUILD, Settings, start_of
@@ -177,16 +177,12 @@ def advance(
             likelihood = model.likelihood(values)
         prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
         tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
-        if iteration % (settings.hyper_every or 1) == 0:
-            evaluated = resample_hyperparameters(
-                model, values, likelihood, partition, visits.independence, rng
-            )
-            if burn_in // 2 <= iteration < burn_in:
-                visits.add(evaluated.values)
-        else:
-            evaluated = evaluate(model, values, likelihood, partition)
-        values, likelihood, partition, log_density = evaluated
-        del evaluated  # otherwise it would keep statistics in memory after the partition is replaced
+        costly = iteration % (settings.hyper_every or 1) == 0
+        values, likelihood, partition, log_density = resample_hyperparameters(
+            model, values, likelihood, partition, visits.independence, rng, costly
+        )
+        if costly and burn_in // 2 <= iteration < burn_in:
+            visits.add(values)
         iteration += 1
         if iteration % settings.thin == 0:
             records.iteration.append(iteration)

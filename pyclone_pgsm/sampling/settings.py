@@ -147,7 +147,8 @@ class Settings:
     chains : int
     seed : int
     hyper_every : int or None
-        The likelihood's hyperparameters are updated once in this many iterations. None: chosen by :meth:`resolve`.
+        Hyperparameters of the likelihood whose change takes long are updated once in this many iterations. None: chosen
+        by :meth:`resolve`.
     max_iterations : int or None
         Largest number for chains that run until convergence, rounded up to tens. None: chosen by :meth:`resolve`.
     max_time : float or None

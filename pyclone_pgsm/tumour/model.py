@@ -275,15 +275,17 @@ class PyCloneModel(Model):
         partition: Partition,
         independence: Sequence[IndependenceProposal],
         rng: np.random.Generator,
+        costly: bool,
     ) -> Values:
-        """Draw the weights of the base measure, precisions and error rate given the blocks' prevalences."""
-        if not self.num_drawn and self._components is None:
+        """Draw the weights of the base measure and, if `costly`, precisions and error rate given the prevalences."""
+        needs_tables = costly and self.num_drawn > 0
+        if not needs_tables and self._components is None:
             return values
         of_blocks = draw_grid_points(likelihood, partition, rng)
         if self._components is not None:
             inferred, weights = values[: len(self.choices)], all_weights(values[len(self.choices) :])
             values = (*inferred, *draw_weights(of_blocks, weights, self._components, rng))
-        if not self.num_drawn:
+        if not needs_tables:
             return values
         points = of_blocks[partition.position[partition.labels]]
         index, points = self.reads_at(likelihood, points, rng)

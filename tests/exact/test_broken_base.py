@@ -12,12 +12,10 @@ from learned import Joint, enumerate_joint
 from numpy.typing import NDArray
 from test_learned_base import _few_precisions, log_joints, log_seating, make_model, p_value, two_samples
 
-from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.likelihoods.pyclone import PyClone, with_base
 from pyclone_pgsm.partition import Partition
 from pyclone_pgsm.tumour import base_measure
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.model import PyCloneModel
 
 __all__ = ["_few_precisions"]
 REPLICATES = 4_000
@@ -65,32 +63,27 @@ def another_dirichlet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 IN_STEPS = {  # kind of step, and the number of triangles (squared) into which the weights are sorted
-    components_from_the_prior: ("hyperparameters", 2),
-    another_dirichlet: ("hyperparameters", 2),
-    alone_under_the_uniform_base: ("hyperparameters+gibbs", 1),
+    components_from_the_prior: ("weights", 2),
+    another_dirichlet: ("weights", 2),
+    alone_under_the_uniform_base: ("weights+gibbs", 1),
 }
 IN_LOG_JOINT = (base_forgotten_in_one_sample, ends_not_halved, weights_without_prior)
 STEPS = 4  # one after the other: each goes further astray
 FINE = 41
-PRECISION = 25.0
+ONE_PRECISION = {25.0: 1.0}
 
 FaultyModel = Callable[[pytest.MonkeyPatch], None]
 
 
-def model_of_one_precision() -> PyCloneModel:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tumour_model, "PRECISION", Choice((PRECISION,), (1.0,), PRECISION))
-        return make_model(two_samples(), FINE)
-
-
 def p_value_of_steps(kind: str, num_triangles: int) -> float:
-    return p_value(model_of_one_precision(), exact(num_triangles), "+".join([kind] * STEPS), REPLICATES)
+    model = make_model(two_samples(), FINE)
+    return p_value(model, exact(num_triangles), "+".join([kind] * STEPS), REPLICATES)
 
 
 @cache
 def exact(num_triangles: int) -> Joint:
-    model = model_of_one_precision()
-    return enumerate_joint(model, two_samples(), {PRECISION: 1.0}, log_seating, num_triangles)
+    data = two_samples()
+    return enumerate_joint(make_model(data, FINE), data, ONE_PRECISION, log_seating, num_triangles)
 
 
 @pytest.mark.parametrize(("kind", "num_triangles"), sorted(set(IN_STEPS.values())))

@@ -139,6 +139,7 @@ def test_the_data_tell_of_everything(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
+        ("one_sample", "weights"),
         ("one_sample", "hyperparameters"),
         ("one_sample", "hyperparameters+gibbs+hyperparameters"),
         ("two_samples", "hyperparameters+pgsm"),

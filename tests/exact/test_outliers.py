@@ -182,9 +182,9 @@ class Kernels:
                     self.pool,
                     rng,
                 )
-            elif part == "hyperparameters":
+            elif part in ("hyperparameters", "weights"):
                 values, likelihood, partition, _ = resample_hyperparameters(
-                    model, values, likelihood, partition, self.independence, rng
+                    model, values, likelihood, partition, self.independence, rng, part == "hyperparameters"
                 )
             else:
                 assert isinstance(model, TumourWithOutliers)

@@ -108,7 +108,8 @@ class AnyRateDrawn(AnyRate):
     """The rate is drawn by other means first."""
 
     def draw_given_parameters(self, values: Values, *arguments: Any) -> Values:
-        likelihood, partition, _, rng = arguments
+        likelihood, partition, _, rng, costly = arguments
+        assert costly
         assert likelihood.rate == values[0]
         assert (partition.labels == [0, 0, 1, 1]).all()
         return shift(values, rng)
@@ -120,6 +121,29 @@ def test_what_the_model_draws_itself(num_proposals: int) -> None:
     model = AnyRateDrawn()
     model.num_proposals = num_proposals
     assert p_value(model) > 1e-4
+
+
+class AnyRateInTurn(AnyRate):
+    """Only a costly update draws the rate."""
+
+    num_proposals = 3
+
+    def draw_given_parameters(self, values: Values, *arguments: Any) -> Values:
+        _, _, _, rng, costly = arguments
+        return shift(values, rng) if costly else values
+
+
+@pytest.mark.parametrize("costly", [False, True])
+def test_updates_that_are_not_costly_propose_nothing(costly: bool) -> None:
+    model = AnyRateInTurn()
+    likelihood = model.likelihood((RATES[0],))
+    partition = compiled_for(build_partition, plugin())(likelihood, np.array([0, 0, 1, 1], np.int32))
+    rng = np.random.default_rng(1)
+    ends = {
+        resample_hyperparameters(model, (RATES[0],), likelihood, partition, (), rng, costly).values[0]
+        for _ in range(50)
+    }
+    assert ends == (set(RATES) if costly else {RATES[0]})
 
 
 def changed_step(old: str, new: str) -> Callable[..., Any]:

@@ -221,7 +221,7 @@ def test_outliers_tell_nothing_of_the_weights() -> None:
     assert likelihood.log_alone[:2].tolist() == [0.0, 0.0]
     partition = built(likelihood, np.array([0, 1, 2], np.int32))
     rng = np.random.default_rng(6)
-    means = [model.draw_given_parameters(weights, likelihood, partition, (), rng) for _ in range(2000)]
+    means = [model.draw_given_parameters(weights, likelihood, partition, (), rng, True) for _ in range(2000)]
     components = enumeration.component_masses(101)
     likelihood = model.full_likelihood(weights)
     for d in range(2):

@@ -118,13 +118,24 @@ def test_tables_need_not_be_made(
         likelihood, partition = at(model, first, labels)
         drawn = []
         for _ in range(1500):
-            values = model.draw_given_parameters(values, likelihood, partition, independence, rng)
+            values = model.draw_given_parameters(values, likelihood, partition, independence, rng, True)
             drawn.append(values[:num_drawn])
             assert values[num_drawn:end] == first[num_drawn:end]
         frequencies.append(Counter(drawn))
     assert len(frequencies[0]) > 3
     for key in frequencies[0] | frequencies[1]:
         assert frequencies[0][key] == pytest.approx(frequencies[1][key], abs=120), key
+
+
+def test_weights_alone_are_drawn_where_tables_must_not_change() -> None:
+    data, labels = tumour(mutations=60)
+    model = make_model(data, None)
+    values = model.initial_values()
+    likelihood, partition = at(model, values, labels)
+    rng = np.random.default_rng(1)
+    drawn = model.draw_given_parameters(values, likelihood, partition, (), rng, False)
+    assert drawn[:2] == values[:2]
+    assert not set(drawn[2:]) & set(values[2:])
 
 
 def test_grid_points_are_drawn_from_the_posterior() -> None:
