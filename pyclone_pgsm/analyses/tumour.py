@@ -21,17 +21,23 @@ from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.options import Options
 from pyclone_pgsm.trace.tumour import TumourData
-from pyclone_pgsm.tumour.grid import deduplicate
-from pyclone_pgsm.tumour.model import PER_SAMPLE, PRECISION, error_rate_choice
-from pyclone_pgsm.tumour.table_cache import CACHED_BYTES
+from pyclone_pgsm.tumour.grid import BYTES_PER_POINT, deduplicate
+from pyclone_pgsm.tumour.model import (
+    LEAST_SETS,
+    MOST_COMBINATIONS,
+    PER_SAMPLE,
+    PRECISION,
+    all_tables_fit,
+    content_choice,
+    error_rate_choice,
+)
+from pyclone_pgsm.tumour.table_cache import sets_that_fit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pyclone_pgsm.report.content import Content, Page
 
-VISITED = 60
-"""Approximate number of tumour contents for which chains make tables."""
 OBSERVATION = 250
 """Bytes for each mutation and sample: thirteen columns of 8 bytes, and as much again while they are read."""
 
@@ -51,26 +57,29 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
     def footprint(self, data: TumourData) -> Footprint:
         """Estimate the memory of all sets of tables that are kept or in use, and of the observations while read.
 
-        Where tables of all settings are kept, half of each is also kept for each hyperparameter drawn from them.
+        Where tables of all settings are kept, half of them is kept once more for each hyperparameter drawn from them.
         """
         observations, options = data.observations, data.options
         G, D = options.grid_size, observations.num_samples
         table = deduplicate(observations)
-        one = table.num_rows * (16 * G + 24 * CHUNKS)
+        U = table.num_rows
         inferred = []
         if options.precision in (None, PER_SAMPLE) and options.density != "binomial":
             inferred.append(PRECISION)
         if (table.error_rate != table.error_rate).any():
             inferred.append(error_rate_choice(observations.num_mutations))
+        contents = [content_choice(content) for content in options.tumour_content.values()]
         settings = math.prod(len(choice.values) for choice in inferred)
-        is_split = options.precision == PER_SAMPLE or bool(options.tumour_content)
-        if options.tumour_content:
-            settings *= VISITED
-        sets, most = 1.0, CACHED_BYTES // max(1, one)
+        settings *= max((len(choice.values) for choice in contents), default=1)
+        sets = 1.0
         if settings > 1:
-            sets = max(3, min(settings, most)) + 1  # the one being made
-            sets *= 1 + is_split + (len(inferred) / 2 if settings <= most else 0)
-        tables = int(one * sets)
+            fit = sets_that_fit(U * G * BYTES_PER_POINT, LEAST_SETS)
+            sets = min(settings, fit) + 1  # the one being made
+            if all_tables_fit(U * settings, G):
+                sets += settings * len(inferred) / 2
+            if contents or options.precision == PER_SAMPLE:
+                sets += min(fit, MOST_COMBINATIONS)
+        tables = int(sets * U * (BYTES_PER_POINT * G + 24 * CHUNKS))
         stat_size = D * (2 * G + CHUNKS + SCALARS + MOST_DEFERRED)
         return Footprint(observations.num_mutations * D * OBSERVATION, tables, stat_size, 0)
 

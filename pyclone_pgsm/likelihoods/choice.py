@@ -29,8 +29,9 @@ class IndependenceProposal(NamedTuple):
 class Choice:
     """A hyperparameter that takes one of a few values.
 
-    A chain proposes a value some steps from its current one (a random walk), or draws one from the prior or from the
-    values visited in its burn-in (an independence proposal).
+    In a Metropolis-Hastings step a chain proposes a value some steps from its current one (a random walk), or draws one
+    from the prior or from the values visited in its burn-in (an independence proposal). In a Gibbs step it draws the
+    value (:meth:`draw`).
 
     Attributes
     ----------
@@ -95,7 +96,7 @@ class Choice:
         return (value if moved is None else moved), 0.0
 
     def draw(self, log_likelihood: NDArray[np.float64], rng: np.random.Generator) -> float:
-        """Draw a value from the posterior, given the log likelihood (V,) of each value."""
+        """Draw a value from its posterior, given the log likelihood (V,) of each value."""
         log_p = log_likelihood + self._log_priors
         cumulative = np.exp(log_p - log_p.max()).cumsum()
         drawn = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], "right"))

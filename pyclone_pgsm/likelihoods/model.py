@@ -32,7 +32,7 @@ class Model(Protocol):
     choices : sequence of Choice
         Possible values of the first hyperparameters.
     num_proposals : int
-        Number of Metropolis-Hastings proposals (:meth:`propose`) per iteration, for hyperparameters that
+        Number of Metropolis-Hastings proposals (:meth:`propose`) per update, for hyperparameters that
         :meth:`draw_given_parameters` does not draw, or for which it mixes too slowly.
     num_observations : int
         T.

@@ -276,7 +276,8 @@ class Settings:
         Split-merge moves per iteration of the default sampler, or of "mixed": one with balanced anchors (uniform ones
         for more than two anchors, which no other proposal can draw), and 16 with anchors in close blocks, or 8 for more
         than 5,000 observations. Any other sampler makes 4, none of them with anchors in close blocks.
-        Updates of hyperparameters: in each iteration, or in every third for more than 1,000 observations.
+        Updates of hyperparameters whose change takes long: in each iteration, or in every third for more than 1,000
+        observations.
 
         UsageError if the burn-in leaves no iteration, or an option has no effect with the sampler.
         """

@@ -55,7 +55,7 @@ from pyclone_pgsm.tumour.grid import (
     loci_of,
     split_by_sample,
 )
-from pyclone_pgsm.tumour.table_cache import CACHED_BYTES, TableCache
+from pyclone_pgsm.tumour.table_cache import CACHED_BYTES, TableCache, sets_that_fit
 
 PREVALENCE_PRIORS = ("learned", "uniform")
 PER_SAMPLE = "infer-per-sample"
@@ -86,9 +86,14 @@ CONTENT_JUMPS = (1, 1, 1, 2, 4)
 CONTENT_PROPOSALS = 2
 """Number of proposals per iteration for each tumour content, each of which needs tables."""
 PROPOSALS = 8
-"""Number of proposals per iteration, given the prevalences, for each precision and for the error rate."""
+"""Number of Metropolis-Hastings steps, given the prevalences, for each precision and for the error rate, where not all
+tables are kept."""
 SUMMED_OUT_SHARE = 0.1
 """Share of the proposals with the prevalences summed out that may change the error rate, if this needs new tables."""
+LEAST_SETS = 3
+"""Number of sets of tables that are kept at least, whatever their size."""
+MOST_COMBINATIONS = 60
+"""Number of sets of tables kept that combine tables of single samples; chains seldom return to a combination."""
 KEPT_BASES = 16  # number of cached base measures: a chain uses the one that it has drawn several times
 
 
@@ -107,6 +112,11 @@ def content_choice(content: Uncertain) -> Choice:
 
 
 WATCHED = 100
+
+
+def all_tables_fit(num_rows: int, grid_size: int) -> bool:
+    """Whether tables of all settings, with so many rows together, are kept."""
+    return num_rows * grid_size * BYTES_PER_POINT <= CACHED_BYTES
 
 
 def watched_cells(num_mutations: int, num_samples: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -178,7 +188,7 @@ class PyCloneModel(Model):
         self.hyperparameters: tuple[str, ...] = (*choices, *weights)
         self.num_observations = len(table.index)
         self.has_exchanges = self.num_observations >= LEAST_MEMBERS
-        # for each part, the names that its precision, error rate and tumour content have if they are inferred
+        # for each part, the names that the fields of its setting have, in this order, if they are inferred
         self._names = [
             (
                 "precision" if "precision" in choices else f"precision:{sample}",
@@ -190,18 +200,19 @@ class PyCloneModel(Model):
         num_settings = [
             math.prod(len(choices[name].values) for name in names if name in choices) for names in self._names
         ]
-        bytes_per_row = grid_size * BYTES_PER_POINT
         all_rows = sum(part.num_rows * number for part, number in zip(parts, num_settings))
-        self._keeps_all_tables = all_rows * bytes_per_row <= CACHED_BYTES
+        self._keeps_all_tables = all_tables_fit(all_rows, grid_size)
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._summed_out_share = 0.0
         if any(infer_error_rate):
             self._summed_out_share = 1.0 if self._keeps_all_tables else SUMMED_OUT_SHARE
         self.num_proposals = CONTENT_PROPOSALS * len(contents) + any(infer_error_rate)
+        bytes_per_row = grid_size * BYTES_PER_POINT
         largest_part = max(part.num_rows for part in parts) * bytes_per_row
-        self._grid = TableCache(self._make_grid, 3 * len(parts), largest_part)
-        self._likelihood = TableCache(self._assemble, 3, int(self._first_rows[-1]) * bytes_per_row)
-        self._xi_of_choice = cache(self._make_xi_of_choice)
+        self._grid = TableCache(self._make_grid, sets_that_fit(largest_part, LEAST_SETS * len(parts)))
+        sets = sets_that_fit(int(self._first_rows[-1]) * bytes_per_row, LEAST_SETS)
+        self._likelihood = TableCache(self._assemble, min(sets, MOST_COMBINATIONS) if is_split else sets)
+        self._xi_of_choice = TableCache(self._make_xi_of_choice, None)
         self._base = lru_cache(KEPT_BASES)(self._make_base)
         self._watched = watched_cells(*self.index.shape)
 
@@ -265,7 +276,7 @@ class PyCloneModel(Model):
         """Free all tables."""
         self._grid.clear()
         self._likelihood.clear()
-        self._xi_of_choice.cache_clear()
+        self._xi_of_choice.clear()
         self._base.cache_clear()
 
     def draw_given_parameters(
@@ -277,7 +288,11 @@ class PyCloneModel(Model):
         rng: np.random.Generator,
         costly: bool,
     ) -> Values:
-        """Draw the weights of the base measure and, if `costly`, precisions and error rate given the prevalences."""
+        """Draw the weights of the base measure and, if `costly`, precisions and error rate.
+
+        One draw of the blocks' prevalences serves for all: given these, the weights do not depend on precisions and
+        error rate, nor these on the weights.
+        """
         needs_tables = costly and self.num_drawn > 0
         if not needs_tables and self._components is None:
             return values
@@ -288,16 +303,16 @@ class PyCloneModel(Model):
         if not needs_tables:
             return values
         points = of_blocks[partition.position[partition.labels]]
-        index, points = self.reads_at(likelihood, points, rng)
+        index, points = self.rows_and_points(likelihood, points, rng)
         return self._draw_given_prevalences(values, index, points, independence, rng)
 
-    def reads_at(
+    def rows_and_points(
         self, likelihood: PyClone, points: NDArray[np.int64], rng: np.random.Generator
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the rows of the reads in the tables and their prevalences as grid points, (T, D) each.
+        """Return rows of the likelihood's tables, (T, D) int32, and the prevalences there as grid points, (T, D) int64.
 
-        The mutations' prevalences are those of their blocks, `points` (T, D). A row is -1 where there are no reads, or
-        where they do not depend on the hyperparameters.
+        `points` (T, D) are those of the mutations' blocks. A row is -1 where there are no reads, or where they do not
+        depend on precisions and error rate. (Outliers have other rows and points, which are drawn.)
         """
         return likelihood.index, points
 
@@ -309,28 +324,27 @@ class PyCloneModel(Model):
         independence: Sequence[IndependenceProposal],
         rng: np.random.Generator,
     ) -> Values:
-        """Draw precisions and error rate given what :meth:`reads_at` returns.
+        """Draw precisions and error rate given what :meth:`rows_and_points` returns.
 
         If tables of all settings can be kept, each hyperparameter is drawn from its distribution given the others;
         otherwise Metropolis-Hastings steps change them.
         """
         drawn, others = self.choices[: self.num_drawn], values[self.num_drawn :]
-        observations = [self._of_part(part, index, points) for part in range(len(self._parts))]
+        of_parts = [self._of_part(part, index, points) for part in range(len(self._parts))]
         if self._keeps_all_tables:
-            cells = [distinct_cells(*each, self.grid_size) for each in observations]
+            cells = [distinct_cells(*each, self.grid_size) for each in of_parts]
             for which, choice in enumerate(drawn):
                 value = choice.draw(self._log_likelihoods(which, values, cells), rng)
                 values = (*values[:which], value, *values[which + 1 :])
             return values
-        of_parts = [
-            cache(likelihood_given(loci, *each, self.grid_size))
-            for loci, each in zip(self._parts, observations)
+        log_likelihoods = [
+            cache(likelihood_given(loci, *each, self.grid_size)) for loci, each in zip(self._parts, of_parts)
         ]
 
         def log_density(those_drawn: Values) -> float:
             settings = self._settings((*those_drawn, *others))
             log_prior = sum(choice.log_prior(value) for choice, value in zip(drawn, those_drawn))
-            return log_prior + sum(of_part(*setting) for of_part, setting in zip(of_parts, settings))
+            return log_prior + sum(of_part(*setting) for of_part, setting in zip(log_likelihoods, settings))
 
         number = PROPOSALS * len(drawn)
         return (*metropolis(drawn, values[: len(drawn)], log_density, independence, number, rng), *others)
@@ -355,24 +369,25 @@ class PyCloneModel(Model):
         for part, (names, setting) in enumerate(zip(self._names, self._settings(values))):
             if name in names:
                 field = _Setting._fields[names.index(name)]
-                xi = self._xi_of_choice(part, setting._replace(**{field: choice.values[0]}), field, choice)
+                xi = self._xi_of_choice((part, setting._replace(**{field: choice.values[0]}), field, which))
                 where, counts = cells[part]
                 total += counts @ xi.take(where, axis=0)
         return total
 
-    def _make_xi_of_choice(
-        self, part: int, first: _Setting, field: str, choice: Choice
-    ) -> NDArray[np.float64]:
+    def _make_xi_of_choice(self, key: tuple[int, _Setting, str, int]) -> NDArray[np.float64]:
         """Return Xi in each cell of a part's tables at each value of a choice, (U G, V).
 
-        The choice is a `field` of the settings, of which `first` has the first value.
+        The key has the part, a setting with the first value of the choice, the field of the settings that has the
+        values, and the number of the choice.
         """
-        xi = np.empty((self._parts[part].table.num_rows, self.grid_size, len(choice.values)))
-        for v, value in enumerate(choice.values):
+        part, first, field, which = key
+        values = self.choices[which].values
+        xi = np.empty((self._parts[part].table.num_rows, self.grid_size, len(values)))
+        for v, value in enumerate(values):
             setting = first._replace(**{field: value})
             tables = self._grid((part, setting)) if len(self._parts) > 1 else self._likelihood((setting,))
             xi[:, :, v] = tables.xi + tables.xi_max[:, None]
-        return xi.reshape(-1, len(choice.values))
+        return xi.reshape(-1, len(values))
 
     def exchange(
         self,

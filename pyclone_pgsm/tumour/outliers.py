@@ -101,7 +101,7 @@ class TumourWithOutliers(PyCloneModel):
             + float(self.log_outlier(values)[self.outliers].sum())
         )
 
-    def reads_at(
+    def rows_and_points(
         self, likelihood: PyClone, points: NDArray[np.int64], rng: np.random.Generator
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Add reads of outliers that arise like those of a mutation on its own, at prevalences drawn for it."""

@@ -5,14 +5,16 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Generic, TypeVar
 
-from pyclone_pgsm.likelihoods.pyclone import PyClone
-from pyclone_pgsm.tumour.grid import XiGrid
-
 CACHED_BYTES = 400 << 20
-"""Size of xi and likelihood, in use or not, that one :class:`TableCache` keeps."""
+"""Size of the tables, in use or not, that one :class:`TableCache` keeps."""
 
 Key = TypeVar("Key")
-Tables = TypeVar("Tables", bound=XiGrid | PyClone)
+Tables = TypeVar("Tables")
+
+
+def sets_that_fit(size: int, least: int) -> int:
+    """Return how many sets of tables of this size in bytes are kept: as fit in :data:`CACHED_BYTES`, or `least`."""
+    return max(least, CACHED_BYTES // max(1, size))
 
 
 class _Place(Generic[Tables]):
@@ -24,17 +26,14 @@ class _Place(Generic[Tables]):
 
 
 class TableCache(Generic[Key, Tables]):
-    """Computes tables when first requested and keeps the latest, as many as fit in :data:`CACHED_BYTES` or `least`.
-
-    `largest` is the size in bytes of the largest tables.
+    """Computes tables when first requested and keeps the latest, `most` sets of them.
 
     Threads compute different tables at the same time; if several request the same tables, one computes them.
     """
 
-    def __init__(self, make: Callable[[Key], Tables], least: int, largest: int) -> None:
+    def __init__(self, make: Callable[[Key], Tables], most: int | None) -> None:
         self._make = make
         self._lock = threading.Lock()
-        most = max(least, CACHED_BYTES // max(1, largest))
         self._places = lru_cache(most)(lambda key: _Place[Tables]())
 
     def __call__(self, key: Key) -> Tables:

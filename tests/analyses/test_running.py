@@ -67,6 +67,7 @@ def undisturbed(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
         {"sampler": "mixed-sams", "prior": PitmanYor()},
         {"sampler": "restricted-gibbs", "scans": 2, "prior": FiniteDirichlet(6)},
         {"hyper_every": 1, "model": FEW_TABLES},
+        {"hyper_every": 3},
     ],
 )
 def test_segments_and_threads_do_not_change_the_chains(settings, tmp_path, monkeypatch):
@@ -91,6 +92,7 @@ def test_seeds_and_chains_differ(tmp_path):
         {"iterations": 65, "init": "disconnected", "thin": 4, "model": FIXED},
         {"iterations": 65, "anchor_proposal": "uniform", "thin": 3, "prior": PitmanYor()},
         {"iterations": 65, "hyper_every": 1, "model": FEW_TABLES},
+        {"iterations": 65, "hyper_every": 3},
     ],
 )
 def test_resumes_from_every_flush(settings, tmp_path, monkeypatch):

@@ -46,7 +46,6 @@ from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 T = 4
 PROB = 0.3
 REPLICATES = 10_000
-SAME_STEPS = 500
 DP = DirichletProcess(0.8, None, None)
 PRIORS: dict[str, Prior] = {
     "dp": DP,

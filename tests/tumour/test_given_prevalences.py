@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -13,17 +13,17 @@ from scipy.stats import chisquare
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.choice import Choice, Visits
+from pyclone_pgsm.likelihoods.choice import Visits
 from pyclone_pgsm.likelihoods.pyclone import PyClone, draw_grid_points
 from pyclone_pgsm.partition import Partition, build_partition
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.samplers.hyperparameters import evaluate, resample_hyperparameters
+from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
 from pyclone_pgsm.sampling.chain import advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.given_prevalences import likelihood_given
+from pyclone_pgsm.tumour.given_prevalences import distinct_cells, likelihood_given
 from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PRECISION, PyCloneModel
 from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
@@ -90,8 +90,6 @@ MODELS = {
     "tumour contents": (None, {"S2": Uncertain(0.8, 0.1), "S3": Uncertain(0.7, 0.1)}),
     "a fixed precision": (100.0, {}),
 }
-FEW_PRECISIONS = Choice((100.0, 200.0, 400.0), (1.0, 2.0, 1.0), 100.0)
-FEW_RATES = Choice((5e-4, 1e-3, 2e-3, 4e-3), (1.0, 2.0, 1.0, 1.0), 1e-3)
 
 
 @pytest.mark.parametrize("num_outliers", [None, 0, 12, 60])
@@ -99,32 +97,53 @@ FEW_RATES = Choice((5e-4, 1e-3, 2e-3, 4e-3), (1.0, 2.0, 1.0, 1.0), 1e-3)
 def test_tables_need_not_be_made(
     name: str, num_outliers: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Draws given the prevalences have the same frequencies with tables and without, and leave other values alone."""
+    """What is looked up in the tables, at each value of each choice, is computed without them, up to the same constant.
+
+    So is what follows from it: only precisions and error rate are drawn, in either way.
+    """
     precision, contents = MODELS[name]
-    monkeypatch.setattr(tumour_model, "PRECISION", FEW_PRECISIONS)
-    monkeypatch.setattr(tumour_model, "ERROR_RATE", FEW_RATES)
-    data, labels = tumour(mutations=60, depth=100.0)
+    data, labels = tumour(mutations=60)
     rng = np.random.default_rng(2)
-    frequencies = []
-    for cached_bytes in (0, np.inf):
-        monkeypatch.setattr(tumour_model, "CACHED_BYTES", cached_bytes)
-        model: PyCloneModel | TumourWithOutliers = make_model(data, precision, **contents)
-        if num_outliers is not None:
-            outliers = np.random.default_rng(1).permutation(60) < num_outliers
-            model = TumourWithOutliers(model, 0.1, log_any_share(data), outliers)
-        independence = Visits(model.choices).independence
-        first = model.initial_values()
-        values, num_drawn, end = first, model.num_drawn, len(model.choices)
-        likelihood, partition = at(model, first, labels)
-        drawn = []
-        for _ in range(1500):
-            values = model.draw_given_parameters(values, likelihood, partition, independence, rng, True)
-            drawn.append(values[:num_drawn])
-            assert values[num_drawn:end] == first[num_drawn:end]
-        frequencies.append(Counter(drawn))
-    assert len(frequencies[0]) > 3
-    for key in frequencies[0] | frequencies[1]:
-        assert frequencies[0][key] == pytest.approx(frequencies[1][key], abs=120), key
+    monkeypatch.setattr(tumour_model, "CACHED_BYTES", np.inf)
+    model: PyCloneModel | TumourWithOutliers = make_model(data, precision, **contents)
+    if num_outliers is not None:
+        outliers = np.random.default_rng(1).permutation(60) < num_outliers
+        model = TumourWithOutliers(model, 0.1, log_any_share(data), outliers)
+    for start in (model.initial_values(), last_values(model)):
+        likelihood, partition = at(model, start, labels)
+        points = draw_grid_points(likelihood, partition, rng)[partition.position[partition.labels]]
+        index, points = model.rows_and_points(likelihood, points, rng)
+        of_parts = [model._of_part(part, index, points) for part in range(len(model._parts))]
+        cells = [distinct_cells(*each, G) for each in of_parts]
+        computed = [likelihood_given(loci, *each, G) for loci, each in zip(model._parts, of_parts)]
+        for which, choice in enumerate(model.choices[: model.num_drawn]):
+            found = model._log_likelihoods(which, start, cells)
+            expected = [
+                sum(
+                    of_part(*setting)
+                    for of_part, setting in zip(
+                        computed, model._settings((*start[:which], value, *start[which + 1 :]))
+                    )
+                )
+                for value in choice.values
+            ]
+            np.testing.assert_allclose(np.diff(found), np.diff(expected), rtol=1e-9, atol=1e-8)
+    independence = Visits(model.choices).independence
+    num_drawn, end = model.num_drawn, len(model.choices)
+    for keeps_all in (True, False):
+        model._keeps_all_tables = keeps_all
+        drawn = [
+            model.draw_given_parameters(start, likelihood, partition, independence, rng, True)
+            for _ in range(5)
+        ]
+        assert len({values[:num_drawn] for values in drawn}) > 1
+        assert {values[num_drawn:end] for values in drawn} == {start[num_drawn:end]}
+
+
+def last_values(model: PyCloneModel) -> tuple[float, ...]:
+    """Other values than those at the start, of every choice."""
+    start = model.initial_values()
+    return (*(choice.values[-2] for choice in model.choices), *start[len(model.choices) :])
 
 
 def test_weights_alone_are_drawn_where_tables_must_not_change() -> None:
@@ -169,11 +188,11 @@ def test_a_chain_climbs_to_a_tumour_content() -> None:
     contents = {"S2": Uncertain(0.6, 0.15)}
     model = PyCloneModel(deduplicate(made.observations), 201, "major", 200.0, ("S1", "S2"), contents)
     values = model.initial_values()
-    state = evaluate(model, values, *at(model, values, made.cluster.astype(np.int32)))
+    state = (values, *at(model, values, made.cluster.astype(np.int32)))
     rng = np.random.default_rng(1)
     steps = 0
-    while state.values[0] < 0.8:
-        state = resample_hyperparameters(model, *state[:3], Visits(model.choices).independence, rng)
+    while state[0][0] < 0.8:
+        *state, _ = resample_hyperparameters(model, *state, Visits(model.choices).independence, rng)
         steps += model.num_proposals
         assert steps < 100
 
@@ -200,11 +219,11 @@ def test_an_error_rate_changes_where_a_cluster_may_be_absent(
     visits = Visits(model.choices).independence
     for start in (1e-4, 5e-3):
         values = (min(model.choices[0].values, key=lambda value: abs(value - start)),)
-        state = evaluate(model, values, *at(model, values, np.zeros(30, np.int32)))
+        state = (values, *at(model, values, np.zeros(30, np.int32)))
         seen = []
         for _ in range(300):
-            state = resample_hyperparameters(model, *state[:3], visits, rng)
-            seen.append(state.values[0])
+            *state, _ = resample_hyperparameters(model, *state, visits, rng)
+            seen.append(state[0][0])
         assert (min(seen) < 1e-3 and max(seen) > 3e-3) == (share > 0)
 
 
@@ -223,5 +242,18 @@ def test_an_iteration_makes_tables_once(monkeypatch: pytest.MonkeyPatch) -> None
     settings = Settings(iterations=50, burn_in=0, hyper_every=1, seed=1, sampler="gibbs")
     state = replace(start_chain(model, DirichletProcess(1.0), settings, 0), labels=labels)
     _, records, _ = advance(model, settings, state, 1000, lambda _: False)
-    assert len(set(records.values)) > 20
+    assert len({values[:2] for values in records.values}) > 20
     assert len(made) <= 51
+
+
+def test_tables_change_in_every_third_iteration_only() -> None:
+    """The weights of the base measure are drawn in each."""
+    data, labels = tumour(mutations=60)
+    model = make_model(data, None)
+    settings = Settings(iterations=60, burn_in=0, hyper_every=3, seed=1, sampler="gibbs")
+    state = replace(start_chain(model, DirichletProcess(1.0), settings, 0), labels=labels)
+    _, records, _ = advance(model, settings, state, 1000, lambda _: False)
+    changed = [before[:2] != after[:2] for before, after in itertools.pairwise(records.values)]
+    assert not any(changed[i] for i in range(59) if i % 3 != 2)  # records begin after the first iteration
+    assert sum(changed) > 5
+    assert len({values[2:] for values in records.values}) == 60
