@@ -16,13 +16,21 @@ from pyclone_pgsm.analyses.matrix import MatrixAnalysis
 from pyclone_pgsm.analyses.memory import Estimate, check_memory, estimate
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.tumour_content import Uncertain
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
+from pyclone_pgsm.likelihoods.choice import Visits
 from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
 from pyclone_pgsm.likelihoods.normal import Normal
+from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.machine import available
+from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.trace.tumour import TumourData
+from pyclone_pgsm.tumour import model as tumour_model
+from pyclone_pgsm.tumour import table_cache
+from pyclone_pgsm.tumour.model import PER_SAMPLE, PyCloneModel
 from pyclone_pgsm.tumour.options import ModelOptions
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -84,6 +92,59 @@ def test_of_a_tumour() -> None:
     likelihood = fixed.make_model(data).likelihood((1e-3,) if np.isnan(data.error_rate).any() else ())
     needed = estimate(TumourData(data, [], fixed), settings, 1)
     assert needed.blocks % (8 * likelihood.stat_size()) < 8 * data.num_samples * 200
+
+
+@pytest.mark.parametrize(
+    ("infers_error_rate", "options"),
+    [
+        (False, {}),
+        (True, {}),
+        (True, {"density": "binomial"}),
+        (False, {"precision": PER_SAMPLE}),
+        (False, {"tumour_content": Uncertain(0.7, 0.1)}),
+    ],
+)
+@pytest.mark.parametrize("keeps_all", [True, False])
+def test_tables_that_a_chain_makes(
+    keeps_all: bool, infers_error_rate: bool, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They need no more than the estimate, and where all are made by one update, not half of it."""
+    if not keeps_all:
+        monkeypatch.setattr(tumour_model, "CACHED_BYTES", 0)
+        monkeypatch.setattr(table_cache, "CACHED_BYTES", 0)
+    made = []
+
+    def sum_bytes(name: str) -> None:
+        make = getattr(PyCloneModel, name)
+
+        def counting(model: PyCloneModel, key: object) -> object:
+            tables = make(model, key)
+            arrays = (
+                [tables]
+                if isinstance(tables, np.ndarray)
+                else [tables.xi, tables.likelihood, tables.low, tables.high]
+            )
+            made.append(sum(array.nbytes for array in arrays))
+            return tables
+
+        monkeypatch.setattr(PyCloneModel, name, counting)
+
+    sum_bytes("_assemble")
+    sum_bytes("_make_xi_of_choice")
+    data = tumour()
+    data.error_rate[:] = np.nan if infers_error_rate else 1e-3
+    resolved = ModelOptions(grid_size=101, **options).resolve(data)  # type: ignore[arg-type]
+    needed = estimate(TumourData(data, [], resolved), Settings().resolve(data.num_mutations), 1).tables
+    model = resolved.make_model(data)
+    values = model.initial_values()
+    likelihood = model.likelihood(values)
+    partition = compiled_for(build_partition, PyClone)(likelihood, np.zeros(data.num_mutations, np.int32))
+    rng, independence = np.random.default_rng(1), Visits(model.choices).independence
+    model.draw_given_parameters(values, likelihood, partition, independence, rng, True)
+    assert made
+    assert sum(made) < needed
+    if keeps_all and not infers_error_rate and not options:
+        assert needed < 2 * sum(made)
 
 
 @pytest.mark.parametrize("D", [1, 2, 7, 40])
