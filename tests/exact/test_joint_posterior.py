@@ -211,7 +211,7 @@ def faulty_model(sound: str, faulty: str) -> Callable[..., PyCloneModel]:
         (
             np.inf,
             "_log_likelihoods(which, values, cells)",
-            "_log_likelihoods(which, self.initial_values(), cells)",
+            "_log_likelihoods(which, (4.0, values[1]), cells)",
         ),
         (np.inf, "_Setting._fields[names.index(name)]", "_Setting._fields[1 - names.index(name)]"),
     ],

@@ -108,7 +108,7 @@ def test_of_a_tumour() -> None:
 def test_tables_that_a_chain_makes(
     keeps_all: bool, infers_error_rate: bool, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They need no more than the estimate, and where all are made by one update, not half of it."""
+    """They need less than the estimate, and more than half of it where one update makes all."""
     if not keeps_all:
         monkeypatch.setattr(tumour_model, "CACHED_BYTES", 0)
         monkeypatch.setattr(table_cache, "CACHED_BYTES", 0)
