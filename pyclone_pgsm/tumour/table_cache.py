@@ -6,14 +6,14 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 CACHED_BYTES = 400 << 20
-"""Size of the tables, in use or not, that one :class:`TableCache` keeps."""
+"""Size of the tables, in use or not, for which there is room in one :class:`TableCache`."""
 
 Key = TypeVar("Key")
 Tables = TypeVar("Tables")
 
 
 def sets_that_fit(size: int, least: int) -> int:
-    """Return how many sets of tables of this size in bytes are kept: as fit in :data:`CACHED_BYTES`, or `least`."""
+    """Return how many sets of tables of this size in bytes fit in :data:`CACHED_BYTES`, but no fewer than `least`."""
     return max(least, CACHED_BYTES // max(1, size))
 
 
@@ -26,7 +26,7 @@ class _Place(Generic[Tables]):
 
 
 class TableCache(Generic[Key, Tables]):
-    """Computes tables when first requested and keeps the latest, `most` sets of them.
+    """Computes tables when first requested and keeps the latest, `most` sets of them; all if `most` is None.
 
     Threads compute different tables at the same time; if several request the same tables, one computes them.
     """
