@@ -13,7 +13,7 @@ from pyclone_pgsm.analyses.protocol import Analysis, Footprint
 from pyclone_pgsm.analyses.tables import cluster_table, left_out_table, mutation_table
 from pyclone_pgsm.inputs.observations import LeftOut, count_left_out
 from pyclone_pgsm.inputs.problems import count
-from pyclone_pgsm.likelihoods.pyclone.likelihood import CHUNKS
+from pyclone_pgsm.likelihoods.pyclone.likelihood import CHUNK, CHUNKS
 from pyclone_pgsm.likelihoods.pyclone.statistic import MOST_DEFERRED, SCALARS
 from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.summarize import Findings
@@ -79,7 +79,8 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
                 sets += settings * len(inferred) / 2
             if contents or options.precision == PER_SAMPLE:
                 sets += min(fit, MOST_COMBINATIONS)
-        tables = int(sets * U * (BYTES_PER_POINT * G + 24 * CHUNKS))
+        most_chunks = min(CHUNKS, -(-G // CHUNK))
+        tables = int(sets * U * (BYTES_PER_POINT * G + 24 * most_chunks))
         stat_size = D * (2 * G + CHUNKS + SCALARS + MOST_DEFERRED)
         return Footprint(observations.num_mutations * D * OBSERVATION, tables, stat_size, 0)
 

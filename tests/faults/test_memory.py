@@ -108,7 +108,7 @@ def test_of_a_tumour() -> None:
 def test_tables_that_a_chain_makes(
     keeps_all: bool, infers_error_rate: bool, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They need less than the estimate, and more than half of it where one update makes all."""
+    """They need less than the estimate, and more than two thirds of it where one update makes all."""
     if not keeps_all:
         monkeypatch.setattr(tumour_model, "CACHED_BYTES", 0)
         monkeypatch.setattr(table_cache, "CACHED_BYTES", 0)
@@ -144,7 +144,7 @@ def test_tables_that_a_chain_makes(
     assert made
     assert sum(made) < needed
     if keeps_all and not infers_error_rate and not options:
-        assert needed < 2 * sum(made)
+        assert needed < 1.5 * sum(made)
 
 
 @pytest.mark.parametrize("D", [1, 2, 7, 40])
