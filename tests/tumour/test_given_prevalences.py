@@ -97,9 +97,10 @@ MODELS = {
 def test_tables_need_not_be_made(
     name: str, num_outliers: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is looked up in the tables, at each value of each choice, is computed without them, up to the same constant.
+    """What is looked up in the tables, at each value of each choice, is computed without them, up to a constant.
 
-    So is what follows from it: only precisions and error rate are drawn, in either way.
+    (The constant is the likelihood of samples to which the choice does not belong.) In either way only precisions and
+    error rate are drawn.
     """
     precision, contents = MODELS[name]
     data, labels = tumour(mutations=60)
