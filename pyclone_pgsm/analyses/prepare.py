@@ -16,7 +16,13 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import make_folder, replacing, replacing_together, storable
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.mutations import Variants, read_variants
-from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, count_left_out, looks_at_no_alleles
+from pyclone_pgsm.inputs.observations import (
+    GENOTYPE_PRIORS,
+    SUBCLONAL,
+    LeftOut,
+    count_left_out,
+    looks_at_no_alleles,
+)
 from pyclone_pgsm.inputs.problems import count, listed
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
 from pyclone_pgsm.inputs.sample_sheet import Patient
@@ -25,7 +31,6 @@ from pyclone_pgsm.inputs.segments.assignment import segments_of_samples
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means, uncertain
 from pyclone_pgsm.ranges import check_bool, check_choice, check_kind
 from pyclone_pgsm.tsv import write_table
-from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 
 TABLE, LEFT_OUT = "table.tsv", "left_out.tsv"
 """The files that `write_prepared` writes."""

@@ -28,6 +28,8 @@ PLACEHOLDERS: dict[str, float] = {
 """Arrays of the observations, with their values where a mutation has no row in a sample."""
 CLONAL = "clonal"
 """The genotype prior of copies that all tumour cells have."""
+GENOTYPE_PRIORS = ("major", "parental", "total", CLONAL, "ab", "bb", "no-zygosity")
+"""Names of the genotype priors, see :func:`pyclone_pgsm.tumour.genotypes.genotype_states`."""
 PRIORS_WITHOUT_COPY_NUMBERS = frozenset({"ab", "bb", "no-zygosity"})
 """Genotype priors that do not use the tumour's copy numbers."""
 MANY_LEFT_OUT = 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import ClassVar
@@ -20,6 +21,7 @@ from pyclone_pgsm.priors.common import (
     resample_concentration,
 )
 from pyclone_pgsm.priors.contract import Prior
+from pyclone_pgsm.ranges import is_number
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,8 @@ class FiniteDirichlet(Prior):
 
     def __post_init__(self) -> None:
         k0 = self.max_components
-        if not isinstance(k0, Integral) or isinstance(k0, bool) or k0 < 1:
-            raise UsageError(f"the number of components must be a positive integer, not {k0}")
+        if not isinstance(k0, Integral) or not is_number(k0) or k0 < 1:
+            raise UsageError(f"the number of components must be a positive integer, not {reprlib.repr(k0)}")
         object.__setattr__(self, "max_components", int(k0))  # for JSON
         check_concentration(self.concentration)
         check_gamma(self.shape, self.rate)

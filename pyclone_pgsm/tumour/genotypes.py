@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.observations import CLONAL, PRIORS_WITHOUT_COPY_NUMBERS
+from pyclone_pgsm.inputs.observations import CLONAL, GENOTYPE_PRIORS, PRIORS_WITHOUT_COPY_NUMBERS
 
 State = tuple[int, int, int, int]
 CopyNumber = tuple[int, int]
@@ -103,8 +103,6 @@ _PRIORS: dict[str, Callable[[int, int, int], Iterable[State]]] = {
     "bb": lambda *_: [_BOTH_MUTANT],
     "no-zygosity": lambda *_: [_ONE_MUTANT, _BOTH_MUTANT],
 }
-
-GENOTYPE_PRIORS: tuple[str, ...] = tuple(_PRIORS)
 
 
 def genotype_states(prior: str, major_cn: int, minor_cn: int, normal_cn: int) -> list[State]:

@@ -29,15 +29,17 @@ def likelihood_given(
     def log_likelihood(precision: float, error_rate: float | None, tumour_content: float | None) -> float:
         """Return the sum of Xi over all reads, with constants; each of its maxima is over a single point."""
         _, xi_max = compute(precision, error_rate, tumour_content)
-        return float(counts @ xi_max)
+        # not by BLAS, whose own threads would slow down those of the chains, and change the last digits
+        return float((counts * xi_max).sum())
 
     return log_likelihood
 
 
 def distinct_cells(
     index: NDArray[np.int32], points: NDArray[np.int64], grid_size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the distinct cells of a table (U, G), numbered row by row, that are needed, and how often each is."""
     is_known = index >= 0
     cells = index[is_known].astype(np.int64) * grid_size + points[is_known]
-    return np.unique(cells, return_counts=True)
+    cells, counts = np.unique(cells, return_counts=True)
+    return cells, counts.astype(float)

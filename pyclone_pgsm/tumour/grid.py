@@ -194,7 +194,7 @@ def _begins_group(table: LocusTable, *others: NDArray[np.generic]) -> NDArray[np
 
 
 def loci_of(table: LocusTable, genotype_prior: str) -> Loci:
-    """Find the genotypes of a table's rows; for the prior see `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`."""
+    """Find the genotypes of a table's rows; for the prior see `pyclone_pgsm.tumour.genotypes.genotype_states`."""
     is_first = _begins_group(table)
     copies = np.column_stack(_copy_numbers(table))[is_first]
     distinct, which = np.unique(copies, axis=0, return_inverse=True)

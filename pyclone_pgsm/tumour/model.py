@@ -358,7 +358,7 @@ class PyCloneModel(Model):
         return np.where(index < 0, -1, index - self._first_rows[part]), points[:, samples]
 
     def _log_likelihoods(
-        self, which: int, values: Values, cells: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+        self, which: int, values: Values, cells: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]]
     ) -> NDArray[np.float64]:
         """Return log p(reads), given the prevalences and the other `values`, at each value of a choice, (V,).
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.observations import GENOTYPE_PRIORS, Observations
 from pyclone_pgsm.inputs.tumour_content import ContentOption, Uncertain, checked_means, uncertain
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.ranges import (
@@ -19,7 +19,6 @@ from pyclone_pgsm.ranges import (
     check_whole,
     refuse,
 )
-from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, deduplicate
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS, PyCloneModel
 from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyclone_pgsm.errors import InputError
+from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.read_counts.tables import count_summary, read_tables
 from pyclone_pgsm.inputs.tumour_content import Uncertain
@@ -374,3 +374,11 @@ def test_a_sample_is_named_after_its_file(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text("mutation_id\tref_counts\tvar_counts\tnormal_cn\tminor_cn\tmajor_cn\nm\t9\t1\t2\t1\t1\n")
     assert read_tables([path])[0].sample_ids == ["S1"]
+
+
+def test_an_unknown_genotype_prior_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text(
+        "mutation_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\nm\t9\t1\t1\t1\n"
+    )
+    with pytest.raises(UsageError, match="`genotype_prior` 'majr': must be one of major, parental"):
+        read_tables(tmp_path / "a.tsv", genotype_prior="majr")

@@ -701,6 +701,7 @@ def test_options_that_describe_no_prior(arguments: dict[str, Any], message: str)
         (FiniteDirichlet, (0,), "the number of components must be a positive integer, not 0"),
         (FiniteDirichlet, (2.0,), "the number of components must be a positive integer, not 2.0"),
         (FiniteDirichlet, (True,), "the number of components must be a positive integer, not True"),
+        (FiniteDirichlet, (10**400,), "the number of components must be a positive integer, not 1000"),
         (FiniteDirichlet, (3, -1.0), "`concentration` -1.0: must be a positive number"),
         (FiniteDirichlet, (3, 1.0, 1.0, np.inf), "must be positive, not 1.0, inf"),
     ],

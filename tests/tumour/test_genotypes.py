@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.observations import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.genotypes import (
-    GENOTYPE_PRIORS,
     LOOSE,
     Genotype,
     clonal_genotypes,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare
+from threadpoolctl import threadpool_limits
 
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
@@ -50,6 +51,19 @@ def at(
 ) -> tuple[PyClone, Partition]:
     likelihood = model.likelihood(values)
     return likelihood, compiled_for(build_partition, PyClone)(likelihood, labels)
+
+
+def test_the_likelihood_does_not_depend_on_the_threads_of_blas() -> None:
+    data, clusters = tumour(mutations=4000, samples=4, missing=0.0, depth=1000.0)
+    table = deduplicate(data)
+    points = clusters[:, None] + np.zeros(4, np.int64)
+    assert len(distinct_cells(table.index, points, G)[0]) > 10_000
+    log_likelihood = likelihood_given(loci_of(table, "major"), table.index, points, G)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append([log_likelihood(precision, 1e-3, None) for precision in FINITE[::8]])
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(

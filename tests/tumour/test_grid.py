@@ -19,7 +19,8 @@ from scipy import stats
 from xi_reference import Row, log_likelihoods, log_pmf_scipy, log_pmf_sum, observations
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS, LOOSE
+from pyclone_pgsm.inputs.observations import GENOTYPE_PRIORS
+from pyclone_pgsm.tumour.genotypes import LOOSE
 from pyclone_pgsm.tumour.grid import (
     GRID_SIZES,
     LocusTable,

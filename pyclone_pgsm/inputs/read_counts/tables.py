@@ -12,7 +12,7 @@ import pandas as pd
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import columns_of_frame, read_columns
-from pyclone_pgsm.inputs.observations import LeftOut, Observations, count_left_out
+from pyclone_pgsm.inputs.observations import GENOTYPE_PRIORS, LeftOut, Observations, count_left_out
 from pyclone_pgsm.inputs.problems import FileProblems, count, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
 from pyclone_pgsm.inputs.read_counts.rows import STYLE, rows_of
@@ -20,6 +20,7 @@ from pyclone_pgsm.inputs.read_counts.sources import Source, Tables, sources_of
 from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
+from pyclone_pgsm.ranges import check_choice
 
 
 def read_tables(
@@ -71,7 +72,7 @@ def read_tables(
     InputError
         Lists everything wrong in all files.
     UsageError
-        If no file is given, an option is out of range, or ``tumour_content`` names an unknown sample.
+        If no file is given, an option is out of range or unknown, or ``tumour_content`` names an unknown sample.
     """
     return read_sources(sources_of(tables), tumour_content, error_rate, genotype_prior)
 
@@ -85,6 +86,7 @@ def read_sources(
     """Read one tumour from files and data frames, each with its name in messages; see `read_tables`."""
     if not sources:
         raise UsageError("no input table given")
+    check_choice("genotype_prior", genotype_prior, GENOTYPE_PRIORS)
     options = checked_means(tumour_content), checked("error_rate", error_rate, ERROR_RATE), genotype_prior
     found = [FileProblems(name) for name, _ in sources]
     file_of: dict[str, str] = {}  # by the sample that is named after it
