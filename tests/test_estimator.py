@@ -315,7 +315,8 @@ def test_missing_values_are_the_likelihoods_affair(tmp_path):
     path.write_text(WITH_GAPS)
     data = np.repeat([[1.0] * 9, [0.0] * 9], 12, axis=0)
     data[[0, 5, 20], [1, 2, 3]] = np.nan
-    found = small(likelihood=f"{path}:Bits", parameters=None).fit(data)
+    start = {"init": "disconnected"}
+    found = small(likelihood=f"{path}:Bits", parameters=None, sampler="gibbs", settings=start).fit(data)
     np.testing.assert_array_equal(found.labels_, np.arange(24) // 12)
     np.testing.assert_array_equal(found.predict(data), found.labels_)
     assert np.isfinite(found.score(data))
@@ -329,7 +330,8 @@ def test_missing_values_stay_out_of_pictures_and_report(tmp_path, every_row):
     data = np.repeat([[1.0] * 3, [0.0] * 3], 12, axis=0)
     data[[0, 5, 20], [1, 2, 0]] = np.nan
     data[:, 1] = np.nan if every_row else data[:, 1]
-    found = cluster(data, f"{path}:Bits", settings=Settings(iterations=20, chains=2), out=out)
+    settings = Settings(iterations=20, chains=2, sampler="gibbs", init="disconnected")
+    found = cluster(data, f"{path}:Bits", settings=settings, out=out)
     assert found.num_clusters == 2
     assert (out / "plots" / "clusters.png").exists() != every_row
     text = (out / "report.html").read_text()
