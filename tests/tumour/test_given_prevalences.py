@@ -106,7 +106,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("num_outliers", [None, 0, 12, 60])
+@pytest.mark.parametrize("num_outliers", [None, 0, 4, 20])
 @pytest.mark.parametrize("name", MODELS)
 def test_tables_need_not_be_made(
     name: str, num_outliers: int | None, monkeypatch: pytest.MonkeyPatch
@@ -117,12 +117,12 @@ def test_tables_need_not_be_made(
     error rate are drawn.
     """
     precision, contents = MODELS[name]
-    data, labels = tumour(mutations=60)
+    data, labels = tumour(mutations=20)
     rng = np.random.default_rng(2)
     monkeypatch.setattr(tumour_model, "CACHED_BYTES", np.inf)
     model: PyCloneModel | TumourWithOutliers = make_model(data, precision, **contents)
     if num_outliers is not None:
-        outliers = np.random.default_rng(1).permutation(60) < num_outliers
+        outliers = np.random.default_rng(1).permutation(20) < num_outliers
         model = TumourWithOutliers(model, 0.1, log_any_share(data), outliers)
     for start in (model.initial_values(), last_values(model)):
         likelihood, partition = at(model, start, labels)
