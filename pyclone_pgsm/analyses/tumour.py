@@ -61,7 +61,7 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
         """
         observations, options = data.observations, data.options
         G, D = options.grid_size, observations.num_samples
-        table = deduplicate(observations)
+        table = deduplicate(observations, options.genotype_prior)
         U = table.num_rows
         inferred = []
         if options.precision in (None, PER_SAMPLE) and options.density != "binomial":

@@ -24,6 +24,7 @@ from pyclone_pgsm.inputs.observations import (
     PRIORS_WITHOUT_COPY_NUMBERS,
     SUBCLONAL,
     Observations,
+    looks_at_no_alleles,
 )
 from pyclone_pgsm.tumour.genotypes import Genotype, clonal_genotypes, genotype_states, two_state_genotypes
 
@@ -117,10 +118,18 @@ def prevalence_grid(grid_size: int) -> NDArray[np.float64]:
     return np.arange(grid_size) / (grid_size - 1)
 
 
-def deduplicate(observations: Observations) -> LocusTable:
-    """Find the distinct observations; a second copy-number state that equals the first is ignored."""
+def deduplicate(observations: Observations, genotype_prior: str = "major") -> LocusTable:
+    """Find the distinct observations; a second copy-number state that equals the first is ignored.
+
+    For a genotype prior that does not look at alleles, all copies are major ones: the result must not depend on whether
+    the alleles are known.
+    """
     known = observations.has_data
     columns = {name: getattr(observations, name)[known] for name in PLACEHOLDERS}
+    if looks_at_no_alleles(genotype_prior):
+        for which in ("", "subclonal_"):
+            columns[f"{which}major_cn"] = columns[f"{which}major_cn"] + columns[f"{which}minor_cn"]
+            columns[f"{which}minor_cn"] = np.zeros_like(columns[f"{which}minor_cn"])
     second_major, second_minor, fraction = (columns[name] for name in SUBCLONAL)
     is_same = (second_major == columns["major_cn"]) & (second_minor == columns["minor_cn"])
     for name in SUBCLONAL:

@@ -96,7 +96,8 @@ class ModelOptions:
 
     def resolve(self, observations: Observations) -> TumourOptions:
         """Return the options, completed by those chosen from the data."""
-        grid_size = self.grid_size or choose_grid_size(observations, deduplicate(observations).num_rows)
+        num_rows = deduplicate(observations, self.genotype_prior).num_rows
+        grid_size = self.grid_size or choose_grid_size(observations, num_rows)
         contents = uncertain(self.tumour_content, observations.sample_ids)
         return TumourOptions(**{**vars(self), "grid_size": grid_size, "tumour_content": contents})
 
@@ -139,7 +140,7 @@ class TumourOptions(ModelOptions):
     def make_model(self, observations: Observations) -> Model:
         """Make the model of these mutations."""
         model = PyCloneModel(
-            deduplicate(observations),
+            deduplicate(observations, self.genotype_prior),
             self.grid_size,
             self.genotype_prior,
             math.inf if self.density == "binomial" else self.precision,

@@ -501,6 +501,24 @@ def test_totals_stay_totals(column: str, prior: str, tmp_path: Path) -> None:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
+@pytest.mark.parametrize("prior", ["total", "no-zygosity"])
+def test_alleles_do_not_matter_to_priors_of_totals(prior: str, tmp_path: Path) -> None:
+    """The joined table has none, neither of one state nor of two."""
+    rows = ("2\t2\t1", "3\t0\t1", "3\t2\t0.6", "2\t0\t0.4", "1\t1\t1")
+    segments = [f"1\t{place * 400 + 1}\t{place * 400 + 400}\t{row}" for place, row in enumerate(rows)]
+    sites = [f"1:{pos}:{40 - pos % 11},{10 + pos % 7}" for pos in range(1, 1900, 99)]
+    header = "chrom\tstart\tend\tmajor_cn\tminor_cn\tcellular_prevalence"
+    calls, alleles = write(tmp_path, T_vcf=vcf(*sites), T_tsv="\n".join([header, *segments, ""])).values()
+    table, option = tmp_path / "ready" / "table.tsv", ("--genotype-prior", prior)
+    direct = (calls, "-c", alleles, "--tumour-content", "0.8", *option)
+    assert call("prepare", *direct, "-o", table.parent).exit_code == 0
+    for name, arguments in {"a": direct, "b": (table, *option)}.items():
+        done = call("analyze", *arguments, "-o", tmp_path / name, "--no-plots", "--no-report", *SHORT)
+        assert done.exit_code == 0
+    for name in ("mutations.tsv", "clusters.tsv"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
 def test_uncertain_tumour_content_both_ways(two_regions: dict[str, Path], tmp_path: Path) -> None:
     calls, first, second = two_regions.values()
     option = ("--tumour-content", "0.8+-0.05")
