@@ -1,5 +1,6 @@
 """Recognition of the kind of a file by its beginning."""
 
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,11 @@ _COUNTS = {"ref_counts", "alt_counts", "var_counts"}
 _COPIES = {"major_cn", "minor_cn", "total_cn"}
 _OF_MUTATIONS = {"ref", "alt", "reference_allele", "reference_genome_allele", *_COUNTS}
 """Columns that segments do not have."""
+_CHROM = ("chr", "seqnames", "contig")
+"""Beginnings of the name of a column of chromosomes in segments."""
+
+CAVEMAN_ROW = re.compile(r'\s*\d+,\s*"?\w+"?(\s*,\s*\d+){6}\s*')
+"""Matches the rows of ascatNgs' copynumber.caveman.csv, which has no header."""
 
 
 def kind_of(path: Path) -> Kind:
@@ -43,7 +49,10 @@ def _kind_of_table(header: str, first_line: str) -> Kind:
         return "plain"
     if {"rho", "psi"} <= names:
         return "segments"
-    is_on_range = any(all(part in line for part in ("start", "end", "chr")) for line in (header, first_line))
-    if is_on_range and not names & _OF_MUTATIONS:
+    is_on_range = any(
+        "start" in line and "end" in line and any(name in line for name in _CHROM)
+        for line in (header, first_line)
+    )
+    if (is_on_range and not names & _OF_MUTATIONS) or CAVEMAN_ROW.fullmatch(header):
         return "segments"
     return "unknown"

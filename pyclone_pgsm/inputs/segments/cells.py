@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.columns import Headerless, Style
+from pyclone_pgsm.inputs.mutations.kinds import CAVEMAN_ROW
 from pyclone_pgsm.inputs.table import Table
 
 UNKNOWN = -1
@@ -51,7 +52,7 @@ ALLELE_FREQUENCY = values.Real(
 )
 
 _CAVEMAN = Headerless(
-    re.compile(r'\s*\d+,\s*"?\w+"?(\s*,\s*\d+){6}\s*'),
+    CAVEMAN_ROW,
     ("segment_no", "chr", "start", "end", "normal_total", "normal_minor", "tumour_total", "tumour_minor"),
     "ascatNgs' files",
 )

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from segment_files import COPIES, FILES, PLACES, tabs
 
+from pyclone_pgsm.inputs.mutations.kinds import kind_of
 from pyclone_pgsm.inputs.segments import FORMATS, Segments, combined, read_segments, reading, sample_stem
 
 
@@ -29,6 +30,12 @@ def places(segments: Segments) -> list[tuple]:
 
 def copies(segments: Segments) -> list[tuple]:
     return list(segments.table[["major_cn", "minor_cn"]].itertuples(index=False, name=None))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_all_formats_are_taken_for_segments(name: str, tmp_path: Path) -> None:
+    """Also if they are among the arguments of a command, as with ``-c *.csv``."""
+    assert kind_of(written(tmp_path, FILES[name][1])) == "segments"
 
 
 def test_minor_copies_without_a_total_are_unknown(tmp_path: Path) -> None:
