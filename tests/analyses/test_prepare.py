@@ -296,6 +296,14 @@ def test_segments_that_cannot_be_matched(tmp_path: Path) -> None:
         "R1.txt: segments of chromosome 1 of sample 'R1' stand in R1.tsv, too; keep one, or write `segments` SAMPLE="
         in twice
     )
+    assert message(SegmentFile(paths["R1_tsv"], "R1"), paths["R1_tsv"]) == (
+        "R1.tsv: these segments are given for a sample and without one; give them once"
+    )
+    rows = ["sample_id,mutations,segments", "R1,calls.vcf,x.tsv", "R2,calls.vcf,", ""]
+    sheet = write(tmp_path, sheet_csv="\n".join(rows))["sheet_csv"]
+    assert refused("validate", "--samples", sheet).endswith(
+        "the samples are 'R1', 'R2'. In a sample sheet, name the file in the row of each sample that it has\n"
+    )
     given = (SegmentFile(paths["x_tsv"], "R1"), SegmentFile(paths["R1_tsv"], "R2"))
     result = prepare(one_patient(calls, *given), PrepareOptions())
     assert result.table["major_cn"].tolist() == [2, 2]

@@ -34,6 +34,11 @@ def segments_of_samples(
         raise UsageError(
             f"segments are given for {listed(unknown)}, but the samples of the mutations are {listed(samples)}"
         )
+    of_sample = [path for sample, paths in by_sample.items() if sample is not None for path in paths]
+    if twice := [path for path in by_sample.get(None, ()) if path in of_sample]:
+        raise UsageError(f"{twice[0]}: these segments are given for a sample and without one; give them once")
+    if all(file.samples for file in patient.mutations):
+        advice += ". In a sample sheet, name the file in the row of each sample that it has"
     parts: list[Segments] = []
     notes: list[str] = []
     for sample, paths in by_sample.items():
