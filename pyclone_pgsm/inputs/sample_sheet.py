@@ -122,11 +122,8 @@ def read_sheet(path: Path) -> list[Patient]:
         "this sample has a row already; several files of a sample go into one cell, separated by ';'",
     )
     for name in ("patient_id", "sample_id"):
-        table.note(
-            rows[name].astype(str).str.startswith("#").to_numpy(),
-            name,
-            "begins with '#', as a comment does; remove this row, as comments are only possible above the header",
-        )
+        if name in table:
+            table.note_comments(name)
     sexes = rows["sex"].where(rows["sex"] != "")
     first_sex = sexes.groupby(rows["patient_id"]).transform("first")
     table.note(

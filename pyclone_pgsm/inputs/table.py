@@ -92,6 +92,14 @@ class Table:
             text, column = message if isinstance(message, str) else message(row), self.columns[part]
             self.problems.add(text, int(self.lines[row]), column.name, column.text_of(row))
 
+    def note_comments(self, part: str) -> None:
+        """Note rows whose text in this column begins as a comment does."""
+        self.note(
+            self.columns[part].map(lambda text: text.startswith("#"), bool),
+            part,
+            "begins with '#', as a comment does; remove this row, as comments are only possible above the header",
+        )
+
     def note_unequal(self, rows: NDArray[np.bool_], part: str, other: str) -> None:
         """Note rows in which a column differs from another one of the same meaning."""
         self._note_beside(rows, part, other, "{} is {}; the two mean the same, so keep one")

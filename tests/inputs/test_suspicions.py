@@ -244,6 +244,19 @@ def test_warnings_of_validate(tmp_path: Path) -> None:
     assert stderr.startswith("pyclone-pgsm: warning: are the reads of reference and variant swapped?")
 
 
+def test_rows_that_seem_to_be_commented_out(tmp_path: Path) -> None:
+    """Names are any text; they may all begin with that character."""
+    names = ("#a", "#b")
+    row = "{}\tS\t90\t9\t1\t1\t2\t0.8".format
+    header = HEADER + "\ttumour_content"
+    assert validate(table(tmp_path, *map(row, names), header=header))[1] == ""
+    stderr = validate(table(tmp_path, *map(row, ("c", *names)), header=header))[1]
+    assert stderr.startswith(
+        "pyclone-pgsm: warning: are these rows meant as comments? Comments are only possible"
+    )
+    assert stderr.endswith(" are used as others are: '#a', '#b'\n")
+
+
 @pytest.mark.parametrize("quiet", [False, True])
 @pytest.mark.parametrize("command", ["run", "analyze"])
 def test_warnings_of_runs(command: str, quiet: bool, tmp_path: Path) -> None:

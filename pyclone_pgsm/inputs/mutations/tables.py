@@ -99,6 +99,9 @@ def read_table(
     table = read_columns(file.path, Style(EXPECTED, lambda name: name.lower() in known), problems)
     table = Table.by_part(table, columns_by_part(table.columns, kind.names))
     _note_missing_columns(table, kind)
+    for part, column in table.columns.items():
+        if column.name == table.names[0]:
+            table.note_comments(part)
     if "sample_id" in table:
         table.note(
             table.columns["sample_id"].map(str.__len__, int) == 0,

@@ -72,6 +72,17 @@ def suspicions(
         *(_swapped_alleles(observations) or _too_high(observations, uncertain)),
         *(_two_patients(observations) or _only_calls(observations)),
         *(_mostly_gained(observations) if genotype_prior != CLONAL else []),
+        *_commented_out(observations),
+    ]
+
+
+def _commented_out(observations: Observations) -> list[str]:
+    names = [name for name in observations.mutation_ids if name.startswith("#")]
+    if not names or len(names) == observations.num_mutations:
+        return []
+    return [
+        f"are these rows meant as comments? Comments are only possible above the header, and mutations whose names "
+        f"begin with '#' are used as others are: {listed(names, 3)}"
     ]
 
 

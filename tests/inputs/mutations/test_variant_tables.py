@@ -188,6 +188,10 @@ def test_plain_without_samples_under_a_name(tmp_path: Path) -> None:
             "row 2, column chrom: '': no name; expected a chromosome, such as 1, chr1 or X",
         ),
         ('"1\t2"\t1\tA\tC\tS\t1\t2', "row 2, column chrom: '1\\t2': no name; expected a chromosome"),
+        (
+            "#1\t1\tA\tC\tS\t1\t2",
+            "row 2, column chrom: '#1': begins with '#', as a comment does; remove this row, as comments are only",
+        ),
         ("1\t1\tTRUE\tC\tS\t1\t2", "row 2, column ref: 'TRUE': expected the bases of an allele; did R take"),
         ("1\t1\tA\tC\t\t1\t2", "row 2, column sample_id: '': empty; every row needs the name of a sample"),
         ("1\t1\tA\tC\tS\t-1\t2", "row 2, column ref_counts: '-1': negative; expected a number of reads"),
@@ -200,6 +204,13 @@ def test_plain_without_samples_under_a_name(tmp_path: Path) -> None:
 def test_faults(row: str, expected: str, tmp_path: Path) -> None:
     text = message(write(tmp_path, plain(row, "1\t9\tA\tC\tS\t1\t2"), "x.tsv"))
     assert text.startswith(f"x.tsv, {expected}") or "never closed" in text
+
+
+def test_rows_of_a_maf_that_are_commented_out(tmp_path: Path) -> None:
+    path = write(tmp_path, maf(maf_row(), maf_row(gene="#KRAS", chrom="12")), "x.maf")
+    assert message(path).startswith(
+        "x.maf, row 4, column Hugo_Symbol: '#KRAS': begins with '#', as a comment does"
+    )
 
 
 def test_symbolic_alleles_are_left_out(tmp_path: Path) -> None:
