@@ -1,5 +1,6 @@
 """Matching the rows and samples of the user's own file of mutations with those of the result."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from pyclone_pgsm.inputs.genome import chromosome
 from pyclone_pgsm.inputs.mutations.model import VariantFile, allele, mutation_id, trimmed
 from pyclone_pgsm.inputs.mutations.naming import choose_samples
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
+from pyclone_pgsm.inputs.values import is_number
 
 
 def given_source(options: ExportOptions, name: str, kind: str) -> Path:
@@ -68,9 +70,12 @@ class Mutations:
         for t, (chrom, pos, ref, alt) in enumerate(zip(*fields)):
             if not chrom or not pos:
                 continue
-            harmonised = chromosome(chrom)
+            try:
+                harmonised, pos, ref, alt = chromosome(chrom), _position(pos), allele(ref), allele(alt)
+            except ValueError:  # annotations of a table of read counts are any text
+                continue
             if ref or alt:
-                self._by_alleles[_shortest_id(harmonised, pos, allele(ref), allele(alt))] = t
+                self._by_alleles[_shortest_id(harmonised, pos, ref, alt)] = t
                 continue
             place = f"{harmonised}:{pos}"
             is_second = place in self._by_place
@@ -79,15 +84,20 @@ class Mutations:
     def find(self, chrom: str, pos: str, ref: str, alt: str) -> int | None:
         """Return the index of a mutation in the result, or None; indels in the form of VCF or of MAF."""
         try:
-            harmonised = chromosome(chrom)
-            fields = harmonised, pos, allele(ref), allele(alt)
+            fields = chromosome(chrom), _position(pos), allele(ref), allele(alt)
         except ValueError:
             return None
         for table, name in ((self._by_alleles, _shortest_id(*fields)), (self._by_id, mutation_id(*fields))):
             if name in table:
                 return table[name]
-        found = self._by_place.get(f"{harmonised}:{pos}", -1)
+        found = self._by_place.get(":".join(fields[:2]), -1)
         return found if found >= 0 else None
+
+
+def _position(text: str) -> str:
+    """Return a position without the form that other programs give whole numbers, such as 1000.0 or 1e3."""
+    number = float(text) if is_number(text) else math.nan
+    return str(int(number)) if number.is_integer() else text
 
 
 def _shortest_id(chrom: str, pos: str, ref: str, alt: str) -> str:

@@ -792,6 +792,20 @@ def test_alleles_of_the_source_are_trimmed() -> None:
     assert Mutations(answer).find("chr1", "100", "GAC", "GTC") == 0
 
 
+def test_places_as_other_programs_write_them() -> None:
+    """R takes alleles that are all T for TRUE, and pandas positions of which some are missing for floats."""
+    of = {
+        "chrom": ["1", "1.0", "1"], "pos": ["5", "1000000.0", "7.0"], "ref": ["TRUE", "A", ""], "alt": ["A", "T", ""],
+    }  # fmt: skip
+    answer: Any = SimpleNamespace(
+        observations=SimpleNamespace(mutation_ids=["m0", "m1", "m2"]), annotation=of.__getitem__
+    )
+    mutations = Mutations(answer)
+    assert mutations.find("1", "5", "T", "A") is None
+    assert mutations.find("chr1", "1000000", "A", "T") == mutations.find("1", "1e6", "A", "T") == 1
+    assert mutations.find("1", "7", "A", "T") == 2
+
+
 @pytest.mark.parametrize(
     ("vcf", "maf"),
     [
