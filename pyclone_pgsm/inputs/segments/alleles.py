@@ -215,6 +215,12 @@ def of_battenberg(cells: SegmentCells) -> pd.DataFrame:
     is_second = np.isnan(second_share) & ("second_fraction" in cells)
     for part, lacks in (("fraction", lacks_share & ~is_second), ("second_fraction", lacks_share & is_second)):
         cells.note(lacks, part, "no share of the cells for one of two states; expected 0 to 1")
+    together = share + second_share
+    cells.note(
+        has_two & (np.abs(together - 1) > _MOST_AMISS) & (together > 0),
+        "second_fraction",
+        lambda row: f"{cells.said('fraction', row)} and it add up to {together[row]:g}; expected 1",
+    )
     shares = np.where(has_two, [share, second_share], [[1.0], [0.0]]).T
     return of_states(np.stack([first, second], axis=1), _of_tumour(shares))
 

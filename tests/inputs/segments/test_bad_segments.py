@@ -90,6 +90,11 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "s.tsv", **option
         ),
         (
             BATTENBERG,
+            "1 1 9 2 1 0.3 1 1 0.6",
+            "row 2, column frac2_A: '0.6': frac1_A 0.3 and it add up to 0.9; expected 1",
+        ),
+        (
+            BATTENBERG,
             "1 1 9 2 1 60 1 1 40",
             "column frac1_A: '60': out of range; expected a share of cells: 0 to 1",
         ),
