@@ -83,7 +83,7 @@ def _read_file(
         return read_vcf(file, tumour_samples, all_filters, problems)
     if kind in ("maf", "plain"):
         return read_table(file, MAF if kind == "maf" else PLAIN, tumour_samples, all_filters, problems)
-    is_empty = not open_text(file.path, problems, EXPECTED).read().strip()
+    text = open_text(file.path, problems, EXPECTED).read().strip()
     if kind == "table":
         raise problems.give_up(
             "this table has copy numbers or names of mutations of its own; leave out `segments` to use it as it "
@@ -93,7 +93,9 @@ def _read_file(
         raise problems.give_up(
             f"these are copy-number segments; give them as `segments`. Expected here is {EXPECTED}"
         )
-    raise problems.give_up(f"{'the file is empty; ' if is_empty else ''}expected is {EXPECTED}")
+    comment = "; the first line begins with '#' and is read as a comment, not as a header"
+    empty = "" if text else "the file is empty; "
+    raise problems.give_up(f"{empty}expected is {EXPECTED}{comment if text.startswith('#') else ''}")
 
 
 def _check_alleles(read: Mapping[str, Variants], problems_of: Mapping[str, FileProblems]) -> None:

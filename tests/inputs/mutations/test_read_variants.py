@@ -199,6 +199,14 @@ def test_pipes_are_refused(tmp_path: Path) -> None:
         read(tmp_path)
 
 
+def test_a_header_that_is_commented_out(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read(write(tmp_path, "#" + PLAIN, "m.tsv"))
+    assert str(caught.value).endswith(
+        "; the first line begins with '#' and is read as a comment, not as a header"
+    )
+
+
 def test_no_files() -> None:
     with pytest.raises(UsageError, match="no file of mutations given"):
         read_variants([])
