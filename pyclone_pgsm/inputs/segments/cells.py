@@ -42,9 +42,9 @@ NORMAL_COPIES = values.Whole(
 )
 MOST_OF_ALL = 1.05
 """Some fitted shares are slightly above 1; values up to this are taken as 1."""
-_ROUNDING = 1e-6
+ROUNDING = 1e-6
 SHARE_OF_CELLS = values.Real(
-    -_ROUNDING, MOST_OF_ALL + _ROUNDING, f"a share of cells: 0 to 1 (up to {MOST_OF_ALL} is taken as 1)"
+    -ROUNDING, MOST_OF_ALL + ROUNDING, f"a share of cells: 0 to 1 (up to {MOST_OF_ALL} is taken as 1)"
 )
 _PAIR = re.compile(r"\s*([^|]*?)\s*\|\s*([^|]*?)\s*")
 ALLELE_FREQUENCY = values.Real(
@@ -88,7 +88,7 @@ class SegmentCells(Table):
     def share(self, part: str) -> NDArray[np.float64]:
         """Return (R,) shares of cells."""
         shares = self.numbers(part, SHARE_OF_CELLS, np.float64)
-        for row in np.flatnonzero(shares > 1 + _ROUNDING).tolist():
+        for row in np.flatnonzero(shares > 1 + ROUNDING).tolist():
             self.changes.append((row, f"{self.said(part, row)} of the segment is above 1, and taken as 1"))
         return np.clip(shares, 0.0, 1.0)
 

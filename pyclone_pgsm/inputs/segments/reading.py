@@ -16,7 +16,14 @@ from pyclone_pgsm.inputs.genome import builds_that_fit, chromosome, last_positio
 from pyclone_pgsm.inputs.observations import LeftOut, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import FileProblems, listed, raise_any
 from pyclone_pgsm.inputs.segments.alleles import REAL, of_states
-from pyclone_pgsm.inputs.segments.cells import MOST_OF_ALL, NORMAL_COPIES, POSITION, UNKNOWN, SegmentCells
+from pyclone_pgsm.inputs.segments.cells import (
+    MOST_OF_ALL,
+    NORMAL_COPIES,
+    POSITION,
+    ROUNDING,
+    UNKNOWN,
+    SegmentCells,
+)
 from pyclone_pgsm.inputs.segments.formats import (
     FORMATS,
     STYLE,
@@ -166,7 +173,8 @@ def _read_file(
     left_out = _left_out(cells, frame, wanted & ~forward, used)
     frame = frame[used].reset_index(drop=True)
     if layout.has_rows_for_states and "fraction" in cells:
-        frame = _states_together(frame, problems)
+        frame, scaled = _states_together(frame, problems)
+        left_out = sorted([*left_out, *scaled], key=lambda item: item.row or 0)
     hints = _hints(frame, layout, problems.file, fit)
     return Segments(frame[list(COLUMNS)], left_out, hints)
 
@@ -229,8 +237,8 @@ def _how_rounded(real_major: float, real_minor: float, major: int, minor: int) -
     return f"copy numbers {real_major:g} and {real_minor:g} of the segment rounded to {major} and {minor}"
 
 
-def _states_together(frame: pd.DataFrame, problems: FileProblems) -> pd.DataFrame:
-    """Merge the rows of each segment, if the file has one row per state."""
+def _states_together(frame: pd.DataFrame, problems: FileProblems) -> tuple[pd.DataFrame, list[LeftOut]]:
+    """Merge the rows of each segment, if the file has one row per state; list those whose shares are scaled to 1."""
     groups = frame.groupby(["sample_id", "chrom", "start", "end"], observed=True, sort=False)
     segment, place = groups.ngroup().to_numpy(), groups.cumcount().to_numpy()
     most = int(place.max(initial=0)) + 1
@@ -254,7 +262,18 @@ def _states_together(frame: pd.DataFrame, problems: FileProblems) -> pd.DataFram
     together = frame[place == 0].reset_index(drop=True)
     for name in STATES:
         together.loc[several, name] = alleles[name].to_numpy()
-    return together
+    totals = together.assign(total=total[place == 0])
+    above = totals.loc[totals["total"] > 1 + ROUNDING, ["file", "row", "sample_id", "total"]]
+    return together, [
+        LeftOut(
+            file,
+            row,
+            "",
+            sample,
+            f"the states of the segment are in {cells:.4g} of the cells in all, taken as 1",
+        )
+        for file, row, sample, cells in above.itertuples(index=False)
+    ]
 
 
 def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit) -> list[Hint]:

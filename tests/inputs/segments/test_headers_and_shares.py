@@ -59,6 +59,22 @@ def test_shares_a_little_above_one(tmp_path: Path) -> None:
         read_segments(path)
 
 
+def test_states_that_are_together_in_a_little_more_than_all_cells(tmp_path: Path) -> None:
+    path = tmp_path / "s.tsv"
+    rows = (
+        "1 1 9 2 1 1.03 A",
+        "1 10 19 2 1 0.54 A",
+        "1 10 19 1 1 0.5 A",
+        "2 1 9 2 1 0.7 A",
+        "2 1 9 1 1 0.3 A",
+    )
+    path.write_text(tabs(HEADER, *rows))
+    assert [(item.row, item.sample_id, item.reason) for item in read_segments(path).left_out] == [
+        (2, "A", "cellular_prevalence 1.03 of the segment is above 1, and taken as 1"),
+        (3, "A", "the states of the segment are in 1.04 of the cells in all, taken as 1"),
+    ]
+
+
 def test_shares_of_battenberg_above_one(tmp_path: Path) -> None:
     path = tmp_path / "s_subclones.txt"
     path.write_text(
