@@ -35,6 +35,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import check_file
 from pyclone_pgsm.inputs.matrix_text import numbered_names
 from pyclone_pgsm.inputs.problems import count, listed
+from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.matrix import find_table_likelihood
 from pyclone_pgsm.posterior.matrix import predictive
 from pyclone_pgsm.posterior.mixture import MixtureSummary
@@ -124,9 +125,11 @@ class Clustering(Result):
         ------
         UsageError
             X has a different number of columns, a value is infinite, or NaN where the clustered rows have none, or the
-            likelihood has no predictive density.
+            likelihood has no predictive density, or fails.
         """
-        return self._predictive.log_density(self._checked(X))
+        points = self._checked(X)
+        with blamed(self.options.model.likelihood):
+            return self._predictive.log_density(points)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probability that a new row belongs to each consensus cluster, given that it belongs to one.
@@ -148,7 +151,8 @@ class Clustering(Result):
         points, prior = self._checked(X), self._predictive.priors[0]
         means = [float(self.hyperparameters[name].mean()) for name in prior.hyperparameters]
         likelihood = self._predictive.likelihood_at_medians
-        return cluster_probabilities(likelihood, prior.with_values(means), self.labels, points)
+        with blamed(self.options.model.likelihood):
+            return cluster_probabilities(likelihood, prior.with_values(means), self.labels, points)
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
         names = self.summary.column_names

@@ -14,6 +14,7 @@ from pyclone_pgsm.analyses.lines import cluster_lines
 from pyclone_pgsm.analyses.protocol import Analysis, Footprint
 from pyclone_pgsm.analyses.tables import assignment_table, mixture_table
 from pyclone_pgsm.inputs.problems import count
+from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.inferred import KEPT, names_to_infer
 from pyclone_pgsm.posterior.matrix import predictive
 from pyclone_pgsm.posterior.mixture import SD, MixtureSummary
@@ -59,7 +60,8 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
         found = predictive(trace, result.chain_weights, result.burn_in, PICTURED_DRAWS)
 
         def density(points: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.exp(found.log_density(points))
+            with blamed(trace.options.model.likelihood):
+                return np.exp(found.log_density(points))
 
         return mixture_pictures(
             trace.options.model.likelihood,

@@ -17,6 +17,8 @@ from pyclone_pgsm.errors import DensityError, UsageError
 from pyclone_pgsm.inputs.labels import read_labels
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.model import Model
+from pyclone_pgsm.likelihoods.registry import BUILT_IN
+from pyclone_pgsm.posterior.predictive import block_log_predictives
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.ranges import refuse
 from pyclone_pgsm.samplers.initial import INITS, is_file
@@ -28,6 +30,7 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import stopped_by_signals
 from pyclone_pgsm.trace import RunOptions
 from pyclone_pgsm.trace.hyperparameters import dataset_name
+from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.trace.options import Dataset
 from pyclone_pgsm.trace.schema import datasets_of_chain
 
@@ -105,12 +108,19 @@ def make_plan(
 
 
 def _rehearse(plan: Plan) -> None:
-    """Run and discard the first iteration of the first chain, so that errors occur before a file is written."""
+    """Run and discard the first iteration of the first chain, so that errors occur before a file is written.
+
+    The predictive density of a plugin, which pictures and new rows need, is tried for the first row.
+    """
     stop = threading.Event()
     settings = replace(plan.options.settings, iterations=1, burn_in=0, thin=1)
     state = copy.deepcopy(plan.states[0])
     with stopped_by_signals(stop), density_explained(plan), blamed(plan.options.model.likelihood):
         advance(plan.model, settings, state, plan.options.rebuild, lambda _: True)
+        if isinstance(plan.data, MatrixData) and plan.options.model.likelihood not in BUILT_IN:
+            likelihood, values = plan.model.likelihood(plan.model.initial_values()), plan.data.matrix.values
+            if hasattr(likelihood, "log_predictive_new"):
+                block_log_predictives(likelihood, np.zeros(len(values), np.int32), values[:1])
     if stop.is_set():
         raise KeyboardInterrupt
 

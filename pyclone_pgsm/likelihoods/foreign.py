@@ -81,7 +81,8 @@ def _told_by_numba(text: str, spec: str) -> str:
     signatures = _SIGNATURE.findall(before)
     lines = [line.strip() for line in before.splitlines()]
     reasons = [line for line in lines if line and line != "None" and not line.startswith(_BETWEEN)]
-    reasons = reasons or [found[0] for found in _ERROR.finditer(text)][:1]
+    if not (places and reasons):
+        reasons = [found[0] for found in _ERROR.finditer(text)][:1]
     if signatures and not (reasons and before.rfind(reasons[-1]) > before.rfind("No match")):
         name, called = signatures[-1]
         return _shortened(f"{where}there is no {name} for {called}")

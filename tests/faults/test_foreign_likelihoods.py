@@ -12,6 +12,7 @@ from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.clustering import cluster
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.foreign import LONGEST, blamed, cause
+from pyclone_pgsm.sampling.settings import Settings
 
 SOURCE = '''
 import numpy as np
@@ -73,6 +74,11 @@ CHOICES = """
         return {}
 """
 RETURNED = 'return {"rows": stat[:1]}\n'
+DENSITY = """
+    def log_predictive_new(self, stat, x):
+        {}
+        return -1.0
+"""
 DEFAULT = """
     @classmethod
     def inferred_by_default(cls, data, given):
@@ -198,6 +204,14 @@ def test_what_plain_python_finds(tmp_path: Path, changed: dict[str, str], messag
         ),
         ({"add": "stat[0] += nowhere"}, "its methods cannot be compiled: counting.py, line"),
         ({"add": "if stat[0] > 15.0:\n            raise ValueError('too many')"}, "ValueError: too many"),
+        (
+            {"cluster_parameters": RETURNED + DENSITY.format("x.nonsense(3)")},
+            "cannot be compiled: counting.py, line 50: Unknown attribute 'nonsense'",
+        ),
+        (
+            {"cluster_parameters": RETURNED + DENSITY.format("stat[0] += nowhere")},
+            "cannot be compiled: NameError: name 'nowhere' is not defined",
+        ),
     ],
 )
 def test_what_the_first_iteration_finds(tmp_path: Path, changed: dict[str, str], message: str) -> None:
@@ -218,6 +232,18 @@ def test_what_the_summary_finds_keeps_the_trace(tmp_path: Path) -> None:
     code, text = told(tmp_path, cluster_parameters="if 1.0 < stat[0] < 20.0: raise KeyError('gone')")
     assert (code, "KeyError: 'gone'" in text) == (2, True), text
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["trace.h5"]
+
+
+def test_new_rows_for_which_the_density_fails(tmp_path: Path) -> None:
+    file, data = tmp_path / "counting.py", np.array([[1.0, 2.0], [2.0, 3.0]])
+    density = DENSITY.format("if x[0] > 5.0:\n            raise ValueError('too large')")
+    file.write_text(SOURCE.format(**{**SOUND, "cluster_parameters": RETURNED + density}))
+    settings = Settings(iterations=4, chains=1, sampler="gibbs")
+    found = cluster(data, f"{file}:Counting", settings=settings)
+    assert found.log_predictive(data).tolist() == pytest.approx([-1.0, -1.0])
+    for density_of in (found.log_predictive, found.predict_proba):
+        with pytest.raises(UsageError, match=r"counting.py:Counting': .*ValueError: too large$"):
+            density_of([[9.0, 0.0]])
 
 
 def test_a_sound_one_runs(tmp_path: Path) -> None:
