@@ -89,7 +89,7 @@ def as_matrix(X: ArrayLike) -> DataMatrix:
     except Fault as fault:
         raise UsageError(f"the data: {fault}") from None
     rows = [str(row) for row in range(1, T + 1)]
-    if isinstance(X, pd.DataFrame) and X.index.inferred_type == "string":
+    if isinstance(X, pd.DataFrame) and X.index.inferred_type == "string" and not X.index.hasnans:
         with suppress(Fault):
             check_names("index", X.index.tolist())
             rows = X.index.tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -450,9 +451,11 @@ def test_parameters_are_used_as_the_trace_holds_them() -> None:
         (["b", "b", "c"], ["1", "2", "3"]),
         (["b\n", "a", "c"], ["1", "2", "3"]),
         ([7, 8, 9], ["1", "2", "3"]),
+        (["b", None, "c"], ["1", "2", "3"]),
+        (pd.array(["b", pd.NA, "c"], "string"), ["1", "2", "3"]),
     ],
 )
-def test_rows_are_named_after_an_index_of_texts(index: list[object], expected: list[str]) -> None:
+def test_rows_are_named_after_an_index_of_texts(index: Any, expected: list[str]) -> None:
     table = pd.DataFrame({"a": [0.0, 1.0, 3.0], "b": [1.0, 0.0, 5.0]}, index=index)
     found = cluster(table, "normal", settings=Settings(iterations=4, chains=1))
     assert found.mutations["row_id"].tolist() == expected
