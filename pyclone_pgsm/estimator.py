@@ -288,7 +288,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         if isinstance(self.prior, str):
             return make_prior(self.prior, **options)
         for name, default in PRIOR_DEFAULTS.items():
-            if options[name] != default:
+            if repr(options[name]) != repr(default):  # arrays cannot be compared
                 raise UsageError(
                     f"{name}={options[name]!r} is for a prior given by name, not for {self.prior}"
                 )

@@ -154,6 +154,10 @@ def test_prior_reaches_the_chains():
             "concentration=2.0 is for a prior given by name, not for FiniteDirichlet(max_components=4",
         ),
         (
+            {"prior": FiniteDirichlet(4), "concentration_prior": np.array([1.0, 0.1])},
+            "concentration_prior=array([1. , 0.1]) is for a prior given by name, not for FiniteDirichlet",
+        ),
+        (
             {"settings": {"chains": 3}},
             "settings has 'chains'; it may have sweeps, moves, close_moves, particles",
         ),
