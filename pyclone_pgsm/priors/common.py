@@ -18,7 +18,7 @@ def check_concentration(concentration: Any, above: float = 0.0) -> None:
     if not (is_number(concentration) and concentration > above):
         wanted = "must be a positive number" if above == 0 else f"must be more than {above:g}"
         raise UsageError(f"`concentration` {concentration}: {wanted}")
-    if concentration != 0 and not SMALLEST <= abs(concentration) <= LARGEST:
+    if concentration != 0 and not SMALLEST <= abs(float(concentration)) <= LARGEST:
         raise UsageError(
             f"`concentration` {concentration}: must be between {SMALLEST:g} and {LARGEST:g}: outside this range its "
             "products overflow or underflow"

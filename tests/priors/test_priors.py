@@ -583,6 +583,11 @@ def test_numbers_of_numpy_are_stored() -> None:
     assert prior_from_dict(json.loads(json.dumps(prior.to_dict()))) == prior
 
 
+@pytest.mark.filterwarnings("error")
+def test_concentrations_of_single_precision() -> None:
+    assert DirichletProcess(np.float32(0.5)) == DirichletProcess(0.5)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("stored", "message"),
     [
