@@ -88,6 +88,14 @@ SD = "_sd"
 """Ending of the names of posterior standard deviations in ``cluster_parameters``."""
 OTHER_COLUMNS = ("cluster_id", "dimension", "size")
 """Columns that the table of clusters has beside those of ``cluster_parameters``."""
+CLASS_METHODS = (
+    "from_data",
+    "choices",
+    "defaults_for",
+    "inferred_by_default",
+    "doubts",
+    "doubts_of_clusters",
+)
 OPTIONAL_METHODS: dict[str, tuple[str, ...]] = {"log_predictive_new": ("self", "stat", "x")}
 
 
@@ -162,6 +170,11 @@ def check_contract(likelihood: type) -> None:
         elif tuple(inspect.signature(method).parameters) != arguments:
             found = ", ".join(inspect.signature(method).parameters)
             problems.append(f"the method {name}({found}) must be {expected}")
+    problems += [
+        f"the method {name} must be a class method: write @classmethod above it"
+        for name in CLASS_METHODS
+        if inspect.isfunction(inspect.getattr_static(likelihood, name, None))
+    ]
     if problems:
         name = likelihood.__qualname__.rpartition(".")[2]
         raise UsageError(f"{name} is not a likelihood: " + "; ".join(problems))

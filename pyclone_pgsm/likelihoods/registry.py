@@ -75,7 +75,8 @@ def is_likelihood_file(spec: str) -> bool:
 def parameters_of(likelihood: Any) -> dict[str, Any]:
     """Return the parameters of ``from_data`` and their defaults (``inspect.Parameter.empty`` if there is none)."""
     given = list(inspect.signature(likelihood.from_data).parameters.values())[1:]
-    return {each.name: each.default for each in given if each.kind is not each.VAR_KEYWORD}
+    others = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {each.name: each.default for each in given if each.kind not in others}
 
 
 def file_digest(spec: str) -> str:

@@ -25,7 +25,13 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.jit.compiling import cache_directory, compiled_for, source_digest
 from pyclone_pgsm.likelihoods.contract import REGISTRY, register
 from pyclone_pgsm.likelihoods.inferred import InferredModel
-from pyclone_pgsm.likelihoods.registry import BUILT_IN, GROUP, find_likelihood, installed_likelihoods
+from pyclone_pgsm.likelihoods.registry import (
+    BUILT_IN,
+    GROUP,
+    find_likelihood,
+    installed_likelihoods,
+    parameters_of,
+)
 from pyclone_pgsm.partition import build_partition
 
 SCORE = Path(__file__).parents[1] / "plugins" / "score.py"
@@ -333,6 +339,19 @@ def test_a_class_that_does_not_keep_the_contract(tmp_path: Path) -> None:
     assert message(spec) == (
         f"`likelihood` '{spec}': PoissonGamma is not a likelihood: the method remove(self, stat, i) is missing"
     )
+
+
+def test_from_data_that_is_no_class_method(tmp_path: Path) -> None:
+    spec = copy_of_plugin(tmp_path, ("    @classmethod\n    def from_data", "    def from_data"))
+    text = "PoissonGamma is not a likelihood: the method from_data must be a class method: write @classmethod above it"
+    assert message(spec) == f"`likelihood` '{spec}': {text}"
+
+
+def test_parameters_without_a_name_are_none_of_the_users(tmp_path: Path) -> None:
+    spec = copy_of_plugin(
+        tmp_path, ("data, shape=1.0, rate=0.1)", "data, *more, shape=1.0, rate=0.1, **others)")
+    )
+    assert parameters_of(find_likelihood(spec)) == {"shape": 1.0, "rate": 0.1}
 
 
 # from installed distributions
