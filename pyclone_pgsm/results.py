@@ -103,6 +103,7 @@ class Result:
 
     def __init__(self, trace: Trace, found: Findings[Any], folder: Path | None = None) -> None:
         self.path = trace.path
+        self._place = trace.path.absolute()  # the working directory may change
         self.options: RunOptions = trace.options
         self.command = trace.command
         self.summary = found.summary
@@ -160,12 +161,12 @@ class Result:
         return pd.DataFrame(self._found.diagnostics)
 
     def _trace(self) -> Trace:
-        if self._is_temporary and not self.path.exists():
+        if self._is_temporary and not self._place.exists():
             raise TraceError(
                 f"{self.path}: this trace was temporary and is gone, with the result that made it or with its folder: "
                 "keep it with `out`"
             )
-        return Trace(self.path, self._likelihood)
+        return Trace(self._place, self._likelihood)
 
     @cached_property
     def plot(self) -> Plots:
@@ -264,11 +265,11 @@ class Result:
             The file exists and `force` is False, or it cannot be written.
         """
         check_path("path", path)
-        path = self.path.parent / PAGES["report"] if path is None else Path(path)
+        path = self._place.parent / PAGES["report"] if path is None else Path(path)
         check_file(path, force)
         with self._trace() as trace:
             run = run_report(trace, self._found, self.command, {})
-            title = self.path.resolve().parent.name
+            title = self._place.resolve().parent.name
             write_pages(trace, self._found, self._tables, run, title, {"report": path})
         return path
 

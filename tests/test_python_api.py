@@ -375,6 +375,16 @@ def test_display(result: Result, clustered: Result) -> None:
         assert "largest R-hat" in shown
 
 
+def test_another_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = cluster(matrix().values, settings=SHORT, trace="trace.h5")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir("other")
+    assert found.plot.traces()
+    assert found.report() == tmp_path / "report.html"
+    assert found.path == Path("trace.h5")
+
+
 def test_cluster_is_a_result(clustered: Result, tmp_path: Path) -> None:
     assert isinstance(clustered, Result)
     assert clustered.mutations["cluster_id"].tolist() == clustered.labels.tolist()  # type: ignore[attr-defined]
