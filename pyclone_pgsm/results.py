@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
@@ -166,7 +167,16 @@ class Result:
                 f"{self.path}: this trace was temporary and is gone, with the result that made it or with its folder: "
                 "keep it with `out`"
             )
-        return Trace(self._place, self._likelihood)
+        trace = Trace(self._place, self._likelihood)
+        known, found = self._found.traces.series["log_joint"], [each.log_joint for each in trace.chains]
+        found = [each[: known.shape[1]] for each in found if len(each)]
+        if not (len(found) == len(known) and all(map(np.array_equal, found, known))):
+            trace.close()
+            raise TraceError(
+                f"{self.path}: this is no longer the trace of this result, but of another run: use open_trace for that "
+                "one, and keep the traces of runs under different names"
+            )
+        return trace
 
     @cached_property
     def plot(self) -> Plots:

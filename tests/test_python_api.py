@@ -30,6 +30,7 @@ from pyclone_pgsm import (
     read_tables,
 )
 from pyclone_pgsm.analyses.reading import read_counts
+from pyclone_pgsm.analyses.run import resume
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import (
@@ -383,6 +384,17 @@ def test_another_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert found.plot.traces()
     assert found.report() == tmp_path / "report.html"
     assert found.path == Path("trace.h5")
+
+
+def test_a_trace_that_another_run_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "trace.h5"
+    found = cluster(matrix().values, settings=SHORT, trace=path)
+    resume(path, 80)
+    assert found.plot.traces()
+    assert found.report() == tmp_path / "report.html"
+    cluster(2.0 * matrix().values, settings=SHORT, trace=path, force=True)
+    with pytest.raises(TraceError, match="this is no longer the trace of this result, but of another run"):
+        found.report(force=True)
 
 
 def test_cluster_is_a_result(clustered: Result, tmp_path: Path) -> None:
