@@ -68,8 +68,8 @@ class Clustering(Result):
         mean (K, D), mean_sd (K, D), covariance (K, D, D); bernoulli: theta (K, D), theta_sd (K, D); other likelihoods:
         those of their ``cluster_parameters``.
     draws : (n, T) unsigned integers
-        Partitions after the burn-in, chain by chain, in proportion to the chains' weights; evenly thinned to at most
-        1,000 or 100 MB. Each draw numbers its blocks by first appearance: numbers are not comparable between draws.
+        Partitions after the burn-in, chain by chain, in proportion to the chains' weights; evenly thinned to about
+        1,000, or 100 MB. Each draw numbers its blocks by first appearance: numbers are not comparable between draws.
     hyperparameters : dict of str to (n,) float64
         For each draw, those of the partition prior (concentration, discount) and the inferred ones of the likelihood.
     chains : list of ChainTrace
@@ -111,7 +111,7 @@ class Clustering(Result):
         """Return the log posterior predictive density of new rows.
 
         For each partition this is a mixture of the predictive densities of its blocks and of a new block, weighted by
-        the partition prior. The densities are averaged over up to 240 saved partitions of all chains.
+        the partition prior. The densities are averaged over about 240 saved partitions of all chains.
 
         Parameters
         ----------
