@@ -67,7 +67,7 @@ class _Moments:
         weights = weights.reshape(-1, *[1] * (values.ndim - 1))
         begin = np.searchsorted(cluster, np.arange(len(self.first)))
         self.count += np.add.reduceat(weights, begin)
-        with np.errstate(invalid="ignore"):  # infinite values have a mean, but no variance
+        with np.errstate(invalid="ignore", over="ignore"):  # infinite values have a mean, but no variance
             deviation = values - self.first[cluster]
             self.total += np.add.reduceat(weights * values, begin)
             self.deviation += np.add.reduceat(weights * deviation, begin)

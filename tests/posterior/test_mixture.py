@@ -92,6 +92,15 @@ def test_infinite_parameters_stay_infinite():
     assert np.isfinite(found["covariance"][1]).all()
 
 
+@pytest.mark.filterwarnings("error")
+def test_squares_of_large_parameters_may_overflow():
+    data = np.array([[1e100], [-1e100], [3e100]])
+    likelihood = Normal.from_data(data, scale=1.0)
+    partitions = np.array([[0, 0, 0], [0, 0, 1]])
+    found = cluster_parameters(repeat(likelihood), partitions, np.zeros(3, np.int64))
+    assert all(np.isfinite(values).all() for values in found.values())
+
+
 def test_likelihood_without_cluster_parameters():
     assert cluster_parameters([(POINTS,)], np.zeros((1, 7), int), np.zeros(7, int)) == {}
 
