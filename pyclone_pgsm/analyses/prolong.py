@@ -60,7 +60,8 @@ def _with_iterations(trace: Trace, iterations: int) -> RunOptions | None:
 
 def _until_converged(trace: Trace, max_iterations: int | None, max_time: float | None) -> RunOptions | None:
     options, settings = trace.options, trace.options.settings
-    done = max(chain.last_iteration for chain in trace.chains)
+    ends = [chain.last_iteration for chain in trace.chains]
+    done = max(ends)
     if max_iterations is not None and max_iterations < done:
         raise UsageError(f"`max_iterations` {max_iterations}: {trace.path} has {done} already; give more")
     if options.stopped == "converged":
@@ -68,10 +69,11 @@ def _until_converged(trace: Trace, max_iterations: int | None, max_time: float |
     if not settings.until_converged:
         most = Settings().resolve(len(trace.data.names)).lengths[0]
         most = max(most, 2 * done)
-    elif options.stopped == "max-iterations":
-        most = 2 * done
     else:
         most = max(done, settings.max_iterations or settings.lengths[0])
+        all_at_limit = len(set(trace.seeds)) > 1 and min(ends) >= most  # merged runs that stopped there
+        if options.stopped == "max-iterations" or all_at_limit:
+            most = 2 * done
     if max_iterations is not None:
         most = rounded_up(max_iterations)
     if max_time is None and options.stopped is None:

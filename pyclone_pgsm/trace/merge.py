@@ -68,6 +68,7 @@ def _write_merged(traces: Sequence[Trace], out: Path, command: str) -> int:
             chains=count,
             iterations=max(each.lengths[0] for each in every),
             max_iterations=max((each.max_iterations for each in every if each.max_iterations), default=None),
+            max_time=None,
             init=every[0].init if len({each.init for each in every}) == 1 else None,
         )
         # whether chains have converged is checked again for all together

@@ -201,6 +201,24 @@ def test_merged_chains_of_different_lengths_and_starts_are_resumed(tmp_path: Pat
         assert run_report(trace, summarize(trace), "", {})["starts"] is None
 
 
+def test_merged_chains_that_were_stopped_go_on(tmp_path: Path) -> None:
+    """The limits that ended the runs do not also end the merged chains before they have done anything."""
+    limits: dict[str, dict[str, Any]] = {"full": {"max_iterations": 250}, "late": {"max_time": 0.001}}
+    merged = {}
+    for name, limit in limits.items():
+        paths = [
+            run(tmp_path / f"{name}{seed}.h5", model=FIXED, **{**AUTO, **limit, "chains": 1}, seed=seed)
+            for seed in (1, 2)
+        ]
+        merged[name] = tmp_path / f"{name}.h5"
+        merge_traces(paths, merged[name])
+    with Trace(merged["late"]) as trace:
+        longer = prolonged(trace)
+        assert longer is not None
+        assert longer.settings.max_time is None
+    assert analysis.resume(merged["full"]) == 500
+
+
 def test_chains_start_apart() -> None:
     assert [start_of(k, "apart", 400, 400) for k in range(5)] == [
         "single",
