@@ -13,15 +13,18 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from pyclone_pgsm.analyses.prepare import Prepared
 from pyclone_pgsm.cli import app as cli
+from pyclone_pgsm.cli.mistakes import with_options
 from pyclone_pgsm.inputs.sample_sheet import OPTIONAL, REQUIRED, read_sheet
+from pyclone_pgsm.inputs.tumour_content import Uncertain
 
 FOLDER = Path(__file__).parents[2] / "workflows" / "cohort"
 EXAMPLE = FOLDER / "example"
@@ -150,6 +153,16 @@ def results(tmp_path: Path) -> Path:
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text(text)
     return tmp_path
+
+
+def test_advice_that_the_workflow_heeds_is_no_warning(script: Import, results: Path) -> None:
+    """The table that ``prepare`` writes lacks standard deviations, which ``analyze`` is given again."""
+    content = {"R1": Uncertain(0.8, 0.05)}
+    prepared = SimpleNamespace(table=pd.DataFrame({"sample_id": ["R1"]}), tumour_content=content)
+    (advice,) = Prepared.not_in_table(prepared)  # type: ignore[arg-type]
+    with (results / "logs" / "prepare" / "P1.log").open("a") as log:
+        log.write(f"pyclone-pgsm: warning: {with_options(advice)}\n")
+    assert script("cohort_results").Results(results).warnings("P1") == ["purity unknown", "one < two", "two"]
 
 
 def test_infinite_rhat(script: Import, results: Path) -> None:

@@ -40,6 +40,8 @@ PICTURES = ("cluster_prevalences.png", "coclustering.png")
 GOOD_RHAT = 1.05
 PROGRAM, WARNING = "pyclone-pgsm: ", "pyclone-pgsm: warning: "
 """How lines begin on which the program tells of a mistake, or warns."""
+HEEDED = "has only the mean of its tumour content"
+"""A warning of the first step: the rule of the second one gives the standard deviation again, as it advises."""
 
 STYLE = """body { font: 15px/1.45 system-ui, sans-serif; color: #222; margin: 2rem auto; max-width: 78rem }
 table { border-collapse: collapse } th, td { padding: .2rem .8rem; border-bottom: 1px solid #d9d9d9 }
@@ -101,7 +103,9 @@ class Results:
     def warnings(self, patient: str) -> list[str]:
         """Warnings of both steps; those of the first stand in its log only."""
         said = self.lines("prepare", patient)
-        of_prepare = [line.removeprefix(WARNING) for line in said if line.startswith(WARNING)]
+        of_prepare = [
+            line.removeprefix(WARNING) for line in said if line.startswith(WARNING) and HEEDED not in line
+        ]
         return [*of_prepare, *self.report(patient)["warnings"]]
 
     def report(self, patient: str) -> dict[str, Any]:
