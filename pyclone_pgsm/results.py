@@ -354,11 +354,17 @@ def open_trace(
                 f"the tables in {path.parent} are of {stored['iterations']:,} iterations, the trace now has {done:,}, "
                 "which are used here: update the tables with pyclone-pgsm summarize"
             )
+        elif not _made_from(trace.command, stored.get("command", trace.command)):
+            stored.pop("burn_in", None)
+            notes.append(
+                f"the tables in {path.parent} are not of the {TRACE} there, which is used here: give the trace from "
+                "which they were made, or update them with pyclone-pgsm summarize"
+            )
         burn_in = stored.get("burn_in") if burn_in is None else burn_in
         result = Result(trace, summarize(trace, consensus or stored.get("consensus"), burn_in, thresholds))
     result.notes = notes
-    if "command" in stored and stored["command"].startswith(result.command):
-        result.command = stored["command"]  # otherwise the trace was changed after the tables
+    if "command" in stored and not notes:
+        result.command = stored["command"]
     return result
 
 
@@ -414,6 +420,12 @@ def run_plan(
         if isinstance(problem, Interrupted):
             raise KeyboardInterrupt from None
         raise
+
+
+def _made_from(command: str, stored: str) -> bool:
+    """Whether tables with these commands, one a line, are those of a trace, perhaps summarised by one more command."""
+    own, lines = command.splitlines(), stored.splitlines()
+    return lines[: len(own)] == own and len(lines) <= len(own) + 1
 
 
 def _how_summarised(path: Path) -> dict[str, Any]:

@@ -339,6 +339,21 @@ def test_a_trace_that_has_gone_on_is_read_as_it_is_now(table, tmp_path):
     assert (tmp_path / "t.tsv").read_bytes() != as_now
 
 
+def test_tables_of_another_trace_than_the_one_beside_them_are_told(table, tmp_path):
+    """As where merged chains are summarised in the folder of one of the runs."""
+    folders = [tmp_path / name for name in ("one", "two")]
+    for seed, folder in enumerate(folders):
+        call("analyze", table, "-o", folder, "--no-plots", "--iterations", 20, "--seed", seed)
+    merged, export = tmp_path / "all.h5", ("--format", "citup", "--force", "-o", tmp_path / "t")
+    call("merge", *(folder / "trace.h5" for folder in folders), "-o", merged)
+    call("summarize", merged, "-o", folders[0], "--force", "--no-plots")
+    call("summarize", folders[1] / "trace.h5", "-o", folders[1], "--force", "--no-plots", "--burn-in", 15)
+    line = "are not of the trace.h5 there, which is used here"
+    assert f"the tables in {folders[0]} {line}" in call("export", folders[0], *export).stdout
+    assert f"the tables in {folders[0]} {line}" in call("report", folders[0], "-o", tmp_path / "r").stdout
+    assert line not in call("export", folders[1], *export).stdout
+
+
 def test_too_few_iterations_are_told(table, tmp_path):
     told = call(
         "analyze", table, "-o", tmp_path / "out", "--no-plots", "--iterations", 3, "--burn-in", 1
