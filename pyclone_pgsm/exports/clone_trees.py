@@ -42,14 +42,22 @@ def _note_clonal(answer: Answer) -> list[str]:
 
 
 def _note_drivers(answer: Answer, drivers: frozenset[str]) -> list[str]:
-    """Return a line if no drivers were given, or some were not found."""
+    """Return lines if no drivers were given, some were not found, or some are outliers, which are left out."""
     if not drivers:
         return ["is.driver is FALSE everywhere: name drivers with `drivers`"]
-    unknown = sorted(drivers.difference(answer.observations.mutation_ids, answer.annotation("gene")))
-    if not unknown:
-        return []
-    shown = ", ".join(unknown[:5]) + (" .." if len(unknown) > 5 else "")
-    return [f"{count(len(unknown), 'driver')} of `drivers` not among genes or mutations: {shown}"]
+    names = list(zip(answer.observations.mutation_ids, answer.annotation("gene")))
+    written, left_out = (
+        {name for t in rows for name in names[t]} for rows in (answer.placed, answer.outliers)
+    )
+    notes = []
+    for found, where in (
+        (drivers - written - left_out, "not among genes or mutations"),
+        ((drivers & left_out) - written, "left out with the outliers"),
+    ):
+        shown = ", ".join(sorted(found)[:5]) + (" .." if len(found) > 5 else "")
+        if found:
+            notes.append(f"{count(len(found), 'driver')} of `drivers` {where}: {shown}")
+    return notes
 
 
 def write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:

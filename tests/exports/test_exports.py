@@ -422,6 +422,15 @@ def test_revolver(result: Result, tmp_path: Path) -> None:
     assert says(notes, "name drivers with `drivers`")
 
 
+@pytest.mark.parametrize("format", ["ctree", "revolver"])
+def test_drivers_that_are_outliers_are_named(result: Result, format: str, tmp_path: Path) -> None:
+    """They are not in the table, so that the driver could seem not to be mutated."""
+    outlier, other = result.summary.mutation_ids[0], result.summary.mutation_ids[placed(result)[0]]
+    notes = result.export(format, tmp_path / "o.tsv", drivers=[outlier, other])
+    assert f"1 driver of `drivers` left out with the outliers: {outlier}" in notes
+    assert not says(notes, other)
+
+
 def test_samples_that_revolver_would_mix_up(result: Result, tmp_path: Path) -> None:
     answer = Answer(replace(complete(tumour(), {}), sample_ids=["a:1", "a;1"]), result.summary)
     with pytest.raises(UsageError, match=r"samples by ':' and ';', and some names differ in these only"):
