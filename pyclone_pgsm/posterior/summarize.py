@@ -111,7 +111,10 @@ def _doubts_of_length(trace: Trace, verdict: Verdict) -> list[str]:
     """Warn if chains are shorter than requested, or were to run until convergence and have not converged."""
     settings = trace.options.settings
     if settings.until_converged:
-        return [] if verdict.converged else [f"{verdict_line(verdict)}: {how_to_lengthen(trace)}"]
+        advice = how_to_lengthen(trace)
+        if trace.options.stopped == "converged":  # so that resuming would do nothing
+            advice = f"with the burn-in of the run, {trace.burn_in:,}, they have converged"
+        return [] if verdict.converged else [f"{verdict_line(verdict)}: {advice}"]
     wanted = settings.lengths[0]
     saved = wanted // settings.thin * settings.thin
     short = [str(k) for k, chain in enumerate(trace.chains) if chain.last_iteration != saved]

@@ -161,6 +161,16 @@ def test_a_burn_in_that_was_given_is_the_shortest(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_easy")
+def test_another_burn_in_than_that_of_converged_chains(tmp_path: Path) -> None:
+    """Resuming would do nothing, and is not advised."""
+    with Trace(run(tmp_path / "t.h5", model=FIXED, **AUTO)) as trace:
+        assert trace.options.stopped == "converged"
+        told = summarize(trace, burn_in=trace.options.settings.lengths[0] - 5).warnings[0]
+        assert told.startswith("not converged")
+        assert told.endswith(f"with the burn-in of the run, {trace.burn_in}, they have converged")
+
+
+@pytest.mark.usefixtures("_easy")
 def test_merged_chains_are_asked_together(tmp_path: Path) -> None:
     paths = [run(tmp_path / f"{seed}.h5", model=FIXED, seed=seed, **AUTO) for seed in (1, 2)]
     merged = tmp_path / "all.h5"
