@@ -311,6 +311,8 @@ def test_mistakes_stop_everything(snakemake: Snakemake, tmp_path: Path) -> None:
     assert "'patient_id' is a required property" in message()
     sheet.write_text("patient_id,sample_id,mutations,segments\nP1,R1,a.vcf,s.tsv\n")
     assert "'thread' was unexpected" in message("thread=1")
+    told = message("analyze_options=--iterations 30 --require-convergence")
+    assert "'--iterations 30 --require-convergence' should not be valid" in told
 
 
 @pytest.mark.long
