@@ -146,11 +146,6 @@ def least_inside(stat, part, low, row):
 
 
 @inner(**LEAF, error_model="numpy")
-def points_per_chunk(G, C):
-    return (G + C - 1) // C
-
-
-@inner(**LEAF, error_model="numpy")
 def log_sum_exp(stat, part, xi, row, sign):
     """Return log sum_k exp(S_k + sign xi[row, k]) over the whole grid."""
     flush(stat, part, xi)
@@ -174,18 +169,11 @@ def flush(stat, part, xi):
     """Make the deferred updates of S."""
     for u in range(int(stat[part.pending])):
         entry = stat[part.deferred + u]
-        accumulate(stat, part.sums, xi, row_of(entry), sign_of(entry))
+        if entry >= 0.0:
+            accumulate(stat, part.sums, xi, np.uint64(entry), 1.0)
+        else:
+            accumulate(stat, part.sums, xi, np.uint64(-1.0 - entry), -1.0)
     stat[part.pending] = 0
-
-
-@inner(**LEAF)
-def row_of(entry):
-    return np.uint64(entry if entry >= 0.0 else -1.0 - entry)
-
-
-@inner(**LEAF)
-def sign_of(entry):
-    return 1.0 if entry >= 0.0 else -1.0
 
 
 @inner(**LEAF, error_model="numpy")
@@ -225,7 +213,7 @@ def renew_window(stat, part, xi, C):
     """Compute all other numbers from S."""
     flush(stat, part, xi)
     G = xi.shape[1]
-    points = points_per_chunk(G, C)
+    points = (G + C - 1) // C
     highest = -np.inf
     for c in range(C):
         bound = maximum(stat, part.sums + c * points, part.sums + min((c + 1) * points, G))
