@@ -4,8 +4,7 @@ The full check, with all blocks of a few observations, is :func:`pyclone_pgsm.te
 """
 
 import math
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,17 +22,6 @@ LARGEST_TRIED = 10_000_000
 TOLERANCE = 1e-4
 """Largest difference between equal answers, as a share of the largest number in their computation, or of 1: rounding
 grows with the block, while mistakes in a formula are of another size."""
-
-
-class _Answer(NamedTuple):
-    """What a method returned for an observation, and what it should be equal to: NaN if any number will do."""
-
-    method: str
-    observation: int
-    value: Any
-    equal_to: float = math.nan
-    how: str = ""
-    scale: float = 1.0
 
 
 def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
@@ -60,11 +48,11 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
             with np.errstate(all="ignore"):
                 likelihood.clear(stat)
                 likelihood.add_many(stat, block)
-                answers = _answers_alone if len(block) == 1 else _answers_of_block
-                for answer in answers(likelihood, stat, block, asked.tolist()):
-                    _check(answer)
-                for answer in _answers_of_kinds(likelihood, stat, block):
-                    _check(answer)
+                if len(block) == 1:
+                    _check_single(likelihood, stat, int(block[0]), asked.tolist())
+                else:
+                    _check_block(likelihood, stat, asked.tolist())
+                _check_kinds(likelihood, stat, block)
         except IndexError as problem:  # compiled code would access memory out of bounds
             raise UsageError(f"`likelihood` {spec!r}: {cause(problem, spec)}") from problem
         except UsageError as problem:
@@ -78,45 +66,38 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
                 )
 
 
-def _answers_alone(
-    likelihood: Any, stat: NDArray[np.float64], block: NDArray[np.int64], others: list[int]
-) -> Iterator[_Answer]:
+def _check_single(likelihood: Any, stat: NDArray[np.float64], i: int, others: list[int]) -> None:
     """Ask about a block of one observation."""
-    (i,) = block.tolist()
     marginal = likelihood.log_marginal(stat)
-    yield _Answer("log_marginal", i, marginal)
+    _check("log_marginal", i, marginal)
     prior = likelihood.log_prior_predictive(i)
-    yield _Answer("log_prior_predictive", i, prior, marginal, "log_marginal of its block", abs(marginal))
+    _check("log_prior_predictive", i, prior, marginal, "log_marginal of its block", abs(marginal))
     for j in others:
         if j != i:
-            yield _Answer("log_predictive", j, likelihood.log_predictive(stat, j, -math.inf))
-    yield _Answer("log_predictive_without", i, likelihood.log_predictive_without(stat, i))
+            _check("log_predictive", j, likelihood.log_predictive(stat, j, -math.inf))
+    _check("log_predictive_without", i, likelihood.log_predictive_without(stat, i))
 
 
-def _answers_of_block(
-    likelihood: Any, stat: NDArray[np.float64], block: NDArray[np.int64], asked: list[int]
-) -> Iterator[_Answer]:
+def _check_block(likelihood: Any, stat: NDArray[np.float64], asked: list[int]) -> None:
     """Ask about observations of a block: without each, its predictive is the quotient of two marginals."""
     whole = likelihood.log_marginal(stat)
-    yield _Answer("log_marginal", asked[0], whole)
+    _check("log_marginal", asked[0], whole)
     stats, out = np.empty((2, len(stat))), np.empty(2)
     for i in asked:
         stats[:] = stat
         likelihood.remove(stats[1], i)
         rest = likelihood.log_marginal(stats[1])
-        yield _Answer("log_marginal", i, rest)
+        _check("log_marginal", i, rest)
         of_marginals = "the log_marginal of a block less that of the block without it", abs(whole)
         exact = likelihood.log_predictive(stats[1], i, -math.inf)
-        yield _Answer("log_predictive", i, exact, whole - rest, *of_marginals)
+        _check("log_predictive", i, exact, whole - rest, *of_marginals)
         without = likelihood.log_predictive_without(stat, i)
-        yield _Answer("log_predictive_without", i, without, exact, "its log_predictive given the others")
+        _check("log_predictive_without", i, without, exact, "its log_predictive given the others")
         likelihood.log_predictives(stats, np.array([1, 0]), i, np.full(2, -np.inf), out)
-        yield _Answer("log_predictives", i, float(out[0]), exact, "its log_predictive")
+        _check("log_predictives", i, float(out[0]), exact, "its log_predictive")
 
 
-def _answers_of_kinds(
-    likelihood: Any, stat: NDArray[np.float64], block: NDArray[np.int64]
-) -> Iterator[_Answer]:
+def _check_kinds(likelihood: Any, stat: NDArray[np.float64], block: NDArray[np.int64]) -> None:
     """Ask about observations of a block that have the same kind: their predictives are equal."""
     first_of_kind: dict[int, int] = {}
     for i in block.tolist():
@@ -129,15 +110,17 @@ def _answers_of_kinds(
         if first != i:
             equal = likelihood.log_predictive_without(stat, first)
             how = f"that of observation {first}, which has the same kind"
-            yield _Answer("log_predictive_without", i, likelihood.log_predictive_without(stat, i), equal, how)
+            _check("log_predictive_without", i, likelihood.log_predictive_without(stat, i), equal, how)
 
 
-def _check(answer: _Answer) -> None:
-    value = answer.value
+def _check(
+    method: str, observation: int, value: Any, equal_to: float = math.nan, how: str = "", scale: float = 1.0
+) -> None:
+    """Check what a method returned for an observation: it must be equal to a number, or, without one, be finite."""
     shown = f"{value:.10g}" if isinstance(value, float | int | np.number) else repr(value)
-    where = f"{answer.method} returned {shown} for observation {answer.observation} (counted from 0)"
+    where = f"{method} returned {shown} for observation {observation} (counted from 0)"
     if not (isinstance(value, float | int | np.number) and math.isfinite(value)):
         raise UsageError(f"{where}; it must return the log of a density, which is positive and finite")
-    largest = max(1.0, abs(float(value)), abs(answer.equal_to), answer.scale)
-    if abs(value - answer.equal_to) > TOLERANCE * largest and largest < math.inf:
-        raise UsageError(f"{where}; it must equal {answer.how}, {answer.equal_to:.10g}")
+    largest = max(1.0, abs(float(value)), abs(equal_to), scale)
+    if abs(value - equal_to) > TOLERANCE * largest and largest < math.inf:
+        raise UsageError(f"{where}; it must equal {how}, {equal_to:.10g}")
