@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
 from pyclone_pgsm.tumour.grid import LocusTable, loci_of
-from pyclone_pgsm.tumour.kernels import ROUNDING, log_reads, log_weight, variant_share
+from pyclone_pgsm.tumour.kernels import ROUNDING, log_reads, log_sum_exp, log_weight, variant_share
 
 NEGLIGIBLE_MASS = 1e-9  # posterior mass of a grid point that is not taken into account
 
@@ -38,24 +38,18 @@ def mutant_copies(state, prevalence):
 def add_shares(share, b, r, psi, tumour_content, error_rate, prevalence, mass, s):
     """Add to share[m] the probability of m mutant copies, averaged over prevalences with this posterior `mass`."""
     mean, complement = np.empty(len(prevalence)), np.empty(len(prevalence))
-    p = np.empty((len(psi), len(prevalence)))
+    p = np.empty((len(prevalence), len(psi)))
     for k in range(len(psi)):
         variant_share(psi[k], tumour_content, error_rate, prevalence, mean, complement)
         for x in range(len(prevalence)):
             if mass[x] > NEGLIGIBLE_MASS:
                 log_p = log_reads(b, r, mean[x], complement[x], s)
-                p[k, x] = log_p + log_weight(psi[k], prevalence[x])
+                p[x, k] = log_p + log_weight(psi[k], prevalence[x])
     for x in range(len(prevalence)):
         if mass[x] > NEGLIGIBLE_MASS:
-            top = -np.inf
+            log_total = log_sum_exp(p[x])
             for k in range(len(psi)):
-                top = max(top, p[k, x])
-            total = 0.0
-            for k in range(len(psi)):
-                p[k, x] = math.exp(p[k, x] - top)
-                total += p[k, x]
-            for k in range(len(psi)):
-                share[mutant_copies(psi[k], prevalence[x])] += mass[x] * p[k, x] / total
+                share[mutant_copies(psi[k], prevalence[x])] += mass[x] * math.exp(p[x, k] - log_total)
 
 
 @compiled
