@@ -42,7 +42,6 @@ class Whole:
     """What to do if the value is unknown; appended to ``expected`` in the error message for an empty cell."""
 
     def __call__(self, text: str) -> int:
-        """Read one cell; ValueError says what is wrong with it."""
         expected = self.expected + (self.if_unknown if is_no_value(text) else "")
         value = finite_number(text, expected)
         if value < self.lowest:
@@ -72,7 +71,6 @@ class Real:
     below: bool = False
 
     def __call__(self, text: str) -> float:
-        """Read one cell; ValueError says what is wrong with it."""
         value = finite_number(text, self.expected)
         self.check(value)
         return value
@@ -121,7 +119,6 @@ class Name:
     what: str
 
     def __call__(self, text: str) -> str:
-        """Read one cell; ValueError says what is wrong with it."""
         if not text:
             raise ValueError(f"empty; every row needs a {self.what}")
         if CONTROL.search(text):

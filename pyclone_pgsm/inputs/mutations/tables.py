@@ -3,6 +3,7 @@
 As in `pyclone_pgsm.inputs.read_counts.rows`, each distinct text of a column is read once.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -148,17 +149,15 @@ def _note_missing_columns(table: Table, kind: CallTable) -> None:
         table.note_header(message, alleles[0])
 
 
-def _why_filtered(text: str) -> str:
-    return not_passed(text.replace(",", ";").split(";"))
-
-
 def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.DataFrame:
     """Return the rows of the chosen samples, each with the reason why it is not used ("" if it is)."""
     if "sample_id" in table:
         sample_ids = table.columns["sample_id"].map(lambda name: chosen.get(name, ""), object)
     else:
         sample_ids = np.full(len(table), next(iter(chosen.values())), dtype=object)
-    why_not = table.read("filter", lambda text: "" if all_filters else _why_filtered(text), object)
+    why_not = table.read(
+        "filter", lambda text: "" if all_filters else not_passed(re.split("[,;]", text)), object
+    )
     if "status" in table and not all_filters:
         status = table.columns["status"]
         of_status = status.map(
