@@ -78,9 +78,7 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
         return mixture_page(content)
 
     def numbers(self, summary: MixtureSummary) -> dict[str, dict[str, float]]:
-        from pyclone_pgsm.report.mixture_page import numbers
-
-        return numbers(summary)
+        return {"": {"clusters": summary.num_clusters, "mutations": len(summary.labels)}}
 
     def counts(self, trace: Trace, summary: MixtureSummary) -> dict[str, int]:
         return {

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.analyses.lines import cluster_lines
@@ -108,9 +109,23 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
         return tumour_page(content)
 
     def numbers(self, summary: Summary) -> dict[str, dict[str, float]]:
-        from pyclone_pgsm.report.tumour_page import numbers
-
-        return numbers(summary)
+        """Return the numbers of the tumour and of its samples; shares are of mutations in clusters."""
+        in_clusters = summary.labels >= 0
+        rows: dict[str, dict[str, float]] = {
+            "": {"clusters": summary.num_clusters, "mutations": len(summary.labels)}
+        }
+        if in_clusters.any():
+            rows[""]["clonal"] = float(np.mean(np.isin(summary.labels[in_clusters], summary.trunks)))
+        for d, name in enumerate(summary.sample_ids):
+            seen = summary.depth[:, d] > 0
+            present = seen & in_clusters & (summary.prob_present[:, d] > 0.5)
+            rows[name] = {"mutations": int(seen.sum())}
+            if present.any():
+                rows[name]["clonal"] = float(np.mean(summary.prob_clonal[present, d] > 0.5))
+            if seen.any():
+                rows[name]["clusters"] = int(np.sum(summary.cluster_prob_present[:, d] > 0.5))
+                rows[name]["depth"] = float(np.median(summary.depth[seen, d]))
+        return rows
 
     def counts(self, trace: Trace, summary: Summary) -> dict[str, int]:
         return {

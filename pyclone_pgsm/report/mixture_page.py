@@ -63,8 +63,3 @@ def mixture_page(content: Content) -> Page:
     amounts = count(len(summary.labels), "row"), count(len(summary.column_names), "column")
     line = f"{amounts[0]} of {amounts[1]} in {count(summary.num_clusters, 'cluster')}."
     return Page(line, sections, drawn, found, files)
-
-
-def numbers(summary: MixtureSummary) -> dict[str, dict[str, float]]:
-    """Return the numbers for MultiQC, of the whole result."""
-    return {"": {"clusters": summary.num_clusters, "mutations": len(summary.labels)}}

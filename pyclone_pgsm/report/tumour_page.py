@@ -124,23 +124,3 @@ def tumour_data(summary: Summary, data: Observations, shown: int) -> dict[str, A
         "minor_clusters": np.flatnonzero(appearance.minor_clusters(summary.cluster_size)).tolist(),
         **(named if shown < len(depth) else {}),
     }
-
-
-def numbers(summary: Summary) -> dict[str, dict[str, float]]:
-    """Return the numbers for MultiQC, of the tumour and of its samples; shares are of mutations in clusters."""
-    in_clusters = summary.labels >= 0
-    rows: dict[str, dict[str, float]] = {
-        "": {"clusters": summary.num_clusters, "mutations": len(summary.labels)}
-    }
-    if in_clusters.any():
-        rows[""]["clonal"] = float(np.mean(np.isin(summary.labels[in_clusters], summary.trunks)))
-    for d, name in enumerate(summary.sample_ids):
-        seen = summary.depth[:, d] > 0
-        present = seen & in_clusters & (summary.prob_present[:, d] > 0.5)
-        rows[name] = {"mutations": int(seen.sum())}
-        if present.any():
-            rows[name]["clonal"] = float(np.mean(summary.prob_clonal[present, d] > 0.5))
-        if seen.any():
-            rows[name]["clusters"] = int(np.sum(summary.cluster_prob_present[:, d] > 0.5))
-            rows[name]["depth"] = float(np.median(summary.depth[seen, d]))
-    return rows

@@ -25,10 +25,10 @@ from small_runs import run, run_matrix, tumour, write_tumour
 from typer.testing import CliRunner
 
 from pyclone_pgsm.analyses.results import write_results
+from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.posterior.convergence import verdict_line
 from pyclone_pgsm.report.sections import warnings
-from pyclone_pgsm.report.tumour_page import numbers
 from pyclone_pgsm.results import open_trace
 from pyclone_pgsm.tumour.base_measure import is_weight
 
@@ -208,14 +208,15 @@ def test_outliers_are_not_among_the_clonal_mutations(folder: Path) -> None:
     labels = np.where(np.arange(len(summary.labels)) < 10, -1, summary.labels)
     rare = np.where(np.arange(len(labels)) < 10, 1.0, 0.0)[:, None] + np.zeros_like(summary.prob_clonal)
     shares = {
-        name: [row["clonal"] for row in list(numbers(found).values())[1:]]
+        name: [row["clonal"] for row in list(TumourAnalysis().numbers(found).values())[1:]]
         for name, found in (
             ("all", everywhere),
             ("outliers only", replace(everywhere, labels=labels, prob_clonal=rare)),
         )
     }
     assert shares == {"all": [1.0, 1.0], "outliers only": [0.0, 0.0]}
-    assert "clonal" not in numbers(replace(everywhere, labels=np.full_like(labels, -1)))[""]
+    none = replace(everywhere, labels=np.full_like(labels, -1))
+    assert "clonal" not in TumourAnalysis().numbers(none)[""]
 
 
 @pytest.mark.skipif(shutil.which("multiqc") is None, reason="MultiQC is not installed (pip install multiqc)")
