@@ -79,6 +79,5 @@ class DirichletProcess(Prior):
         return replace(self, concentration=max(float(rng.gamma(shape) / rate), SMALLEST))
 
     def log_normaliser(self, num_observations: int) -> float:
-        """Return the log of the factor that normalises the prior, plus the log density of alpha if it is resampled."""
         log_p = -math.log(self.concentration) - float(log_product(self.concentration, num_observations))
         return log_p + log_gamma_density(self.concentration, self.shape, self.rate)

@@ -98,7 +98,6 @@ class FiniteDirichlet(Prior):
         return replace(self, concentration=concentration)
 
     def log_normaliser(self, num_observations: int) -> float:
-        """Return the log of the factor that normalises the prior, plus the log density of a if it is resampled."""
         total = self.max_components * self.concentration
         log_p = -math.log(total) - float(log_product(total, num_observations))
         if self.shape is not None:

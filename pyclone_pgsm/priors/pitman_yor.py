@@ -109,7 +109,6 @@ class PitmanYor(Prior):
         return prior
 
     def log_normaliser(self, num_observations: int) -> float:
-        """Return the log of the factor that normalises the prior, plus the log densities of resampled alpha and d."""
         log_p = -float(log_product(self.concentration, num_observations))
         log_p += log_gamma_density(self.concentration, self.shape, self.rate)
         if self.infer_discount:

@@ -273,7 +273,6 @@ class PyCloneModel(Model):
         return found
 
     def forget(self) -> None:
-        """Free all tables."""
         self._grid.clear()
         self._likelihood.clear()
         self._xi_of_choice.clear()

@@ -67,11 +67,9 @@ class TumourWithOutliers(PyCloneModel):
         )
 
     def given(self, outliers: NDArray[np.bool_]) -> TumourWithOutliers:
-        """Return the same model with other outliers."""
         return type(self)(self, self.prob, self._log_any, outliers)
 
     def full_likelihood(self, values: Values) -> PyClone:
-        """Return the likelihood with the data of all mutations, including outliers."""
         return super().likelihood(values)
 
     def likelihood(self, values: Values) -> PyClone:
@@ -116,7 +114,6 @@ class TumourWithOutliers(PyCloneModel):
     def draw_outliers(
         self, values: Values, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
     ) -> tuple[TumourWithOutliers, Partition]:
-        """Draw which mutations are outliers (:mod:`pyclone_pgsm.samplers.outliers`); return model and partition."""
         likelihood = self.full_likelihood(values)
         outliers = self.outliers.copy()
         sweep = compiled_for(resample_outliers, type(likelihood))
@@ -126,12 +123,10 @@ class TumourWithOutliers(PyCloneModel):
         return self.given(outliers), partition
 
     def log_densities_of_either(self, values: Values, log_member: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the log density of each mutation's reads, (T,), summed over whether it is an outlier."""
         return np.logaddexp(
             math.log1p(-self.prob) + log_member, math.log(self.prob) + self.log_outlier(values)
         )
 
     def effective(self, labels: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return canonical labels in which every outlier is a block of its own."""
         alone = labels.max() + 1 + np.arange(len(labels))
         return canonical(np.where(self.outliers, alone, labels))
