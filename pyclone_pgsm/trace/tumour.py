@@ -36,7 +36,7 @@ from pyclone_pgsm.tumour.options import TumourOptions
 CELL_ENDS = re.compile("[\t\n\r\0]")
 """Characters that a cell of a table cannot contain."""
 
-OPTIONAL = ("prevalence_prior", "tumour_content", "outlier_prob")
+OPTIONAL = ("tumour_content", "outlier_prob")
 """Options of the model that a trace may lack."""
 BINOMIAL = 10.0
 """A precision above this many times the median depth is equivalent to the binomial."""

@@ -128,11 +128,8 @@ class TumourOptions(ModelOptions):
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TumourOptions:
-        """Recreate the options that :meth:`to_dict` returned.
-
-        Traces that do not name the prior of the prevalences were made with the uniform one.
-        """
-        given = {"prevalence_prior": "uniform", **values}
+        """Recreate the options that :meth:`to_dict` returned."""
+        given = dict(values)
         del given["likelihood"]
         contents = given.pop("tumour_content", {})
         return cls(**given, tumour_content={name: Uncertain(*pair) for name, pair in contents.items()})
