@@ -55,10 +55,6 @@ def distrusted(folder: Path) -> bool:
     return True
 
 
-class DamagedCode(Exception):
-    """A file of the cache does not match its digest."""
-
-
 class _CheckedFiles(IndexDataCacheFile):
     """numba's files, each followed by the digest of its content, which unpickling ignores."""
 
@@ -73,7 +69,7 @@ class _CheckedFiles(IndexDataCacheFile):
         with suppress(FileNotFoundError):
             content = Path(path).read_bytes()
             if hashlib.sha256(content[:-DIGEST_BYTES]).digest() != content[-DIGEST_BYTES:]:
-                raise DamagedCode(path)
+                raise ValueError(f"{path} does not match its digest")
 
     def _load_index(self) -> Any:
         self._check(self._index_path)

@@ -98,14 +98,10 @@ class Verdict:
         return [quantity for quantity in self.quantities if quantity.is_required and not quantity.holds]
 
     @property
-    def agree(self) -> bool:
-        """Whether the chains agree on the partition; True for a single chain."""
-        return not self.coclustering_sd > COCLUSTERING_LIMIT
-
-    @property
     def converged(self) -> bool:
         """Whether the rule is fulfilled; False without quantities to check, as when a chain has no draws."""
-        return any(quantity.is_required for quantity in self.quantities) and not self.failures and self.agree
+        agree = not self.coclustering_sd > COCLUSTERING_LIMIT  # NaN for a single chain
+        return any(quantity.is_required for quantity in self.quantities) and not self.failures and agree
 
 
 class ChainDraws(NamedTuple):

@@ -17,14 +17,6 @@ def sets_that_fit(size: int, least: int) -> int:
     return max(least, CACHED_BYTES // max(1, size))
 
 
-class _Place(Generic[Tables]):
-    """The place of tables in the cache, whose lock is held while they are computed."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.tables: Tables | None = None
-
-
 class TableCache(Generic[Key, Tables]):
     """Computes tables when first requested and keeps the latest, `most` sets of them; all if `most` is None.
 
@@ -34,15 +26,16 @@ class TableCache(Generic[Key, Tables]):
     def __init__(self, make: Callable[[Key], Tables], most: int | None) -> None:
         self._make = make
         self._lock = threading.Lock()
-        self._places = lru_cache(most)(lambda key: _Place[Tables]())
+        # of each key, a lock that is held while the tables are computed, and a list for them
+        self._places = lru_cache(most)(lambda key: (threading.Lock(), list[Tables]()))
 
     def __call__(self, key: Key) -> Tables:
         with self._lock:
-            place = self._places(key)
-        with place.lock:
-            if place.tables is None:
-                place.tables = self._make(key)
-            return place.tables
+            lock, tables = self._places(key)
+        with lock:
+            if not tables:
+                tables.append(self._make(key))
+            return tables[0]
 
     def clear(self) -> None:
         self._places.cache_clear()
