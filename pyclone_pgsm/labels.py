@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 def canonical(labels: ArrayLike) -> NDArray[np.int64]:
     """Number the clusters of (N,) labels, which may be of any type, 0..K-1 in order of first appearance."""
     found = np.asarray(labels)
-    if not (len(found) and found.dtype.kind == "i" and found.min() >= 0 and found.max() <= 2 * len(found)):
+    if not (len(found) and found.dtype.kind in "iu" and found.min() >= 0 and found.max() <= 2 * len(found)):
         return pd.factorize(found)[0]
     # small numbers, as in every iteration of a chain: several times as fast
     place = np.arange(len(found))
-    first = np.full(found.max() + 1, len(found))
+    first = np.full(int(found.max()) + 1, len(found))
     first[found[::-1]] = place[::-1]  # of several values for one index, the last is assigned
     return np.argsort(np.argsort(first))[found]
 

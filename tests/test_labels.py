@@ -27,7 +27,7 @@ def test_numbered_by_first_appearance(labels, expected):
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.int32, np.int64])
-@pytest.mark.parametrize("clusters", [1, 5, 200])
+@pytest.mark.parametrize("clusters", [1, 5, 200, 256])
 def test_same_as_by_hand(kind, clusters):
     labels = np.random.default_rng(clusters).integers(0, clusters, 300).astype(kind)
     seen: dict[int, int] = {}

@@ -18,7 +18,10 @@ from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour.grid import prevalence_grid
 
-PREVALENCE_DRAWS = 240
+FEWEST_DRAWS, MOST_DRAWS = 240, 1000
+"""Numbers of draws from which prevalences are computed with many mutations, and with few."""
+MOST_CELLS = 2_000_000
+"""With more than the fewest draws, their number times that of mutations and samples is at most this."""
 
 
 def summarise_tumour(
@@ -32,7 +35,8 @@ def summarise_tumour(
     names = trace.options.hyperparameters
     model: Any = trace.model
 
-    rows = thin(draws.rows, min(PREVALENCE_DRAWS, len(draws.partitions)))
+    num_draws = max(FEWEST_DRAWS, min(MOST_DRAWS, MOST_CELLS // observations.depth.size))
+    rows = thin(draws.rows, min(num_draws, len(draws.partitions)))
     partitions, blocks = read_blocks(trace, rows)
     clusters, _ = cluster_prevalences(blocks, partitions, labels, grid_size)
     in_cluster = labels >= 0

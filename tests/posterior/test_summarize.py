@@ -19,6 +19,7 @@ from pyclone_pgsm.labels import renumbered
 from pyclone_pgsm.posterior.consensus import CRITERIA
 from pyclone_pgsm.posterior.convergence import Diagnostic, cell_quantiles, diagnose
 from pyclone_pgsm.posterior.matching import match_clusters
+from pyclone_pgsm.posterior.prevalence import mutation_prevalences, read_blocks
 from pyclone_pgsm.posterior.rows import kept_rows, quantities, series_of
 from pyclone_pgsm.posterior.summarize import _undecided, summarize
 from pyclone_pgsm.priors import DirichletProcess
@@ -226,6 +227,13 @@ def test_summary_of_an_easy_tumour(criterion, trace, tumour):
     assert not any("do not fit" in warning for warning in result.warnings)
     assert result.coclustered.tolist() == list(range(T))
     assert result.coclustering.shape == (T, T)
+
+
+def test_prevalences_of_few_mutations_are_those_of_all_draws(trace):
+    partitions, blocks = read_blocks(trace, kept_rows(trace))
+    assert len(partitions) == 400
+    expected = mutation_prevalences(blocks, partitions, trace.options.model.grid_size)
+    np.testing.assert_allclose(summarize(trace).summary.mean, expected.mean, atol=1e-12)
 
 
 def test_same_result_twice(trace):
