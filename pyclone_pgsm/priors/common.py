@@ -13,8 +13,8 @@ from pyclone_pgsm.ranges import is_number
 SMALLEST, LARGEST = 1e-300, 1e300  # bounds of a resampled concentration
 
 
-def check_concentration(concentration: Any, above: float = 0.0) -> None:
-    """Raise UsageError unless a concentration is a number above a limit, and its products can be computed."""
+def check_concentration(concentration: Any, above: float = 0.0) -> float:
+    """Return a concentration as a float; UsageError unless it is above a limit, and its products can be computed."""
     if not (is_number(concentration) and concentration > above):
         wanted = "must be a positive number" if above == 0 else f"must be more than {above:g}"
         raise UsageError(f"`concentration` {concentration}: {wanted}")
@@ -23,12 +23,14 @@ def check_concentration(concentration: Any, above: float = 0.0) -> None:
             f"`concentration` {concentration}: must be between {SMALLEST:g} and {LARGEST:g}: outside this range its "
             "products overflow or underflow"
         )
+    return float(concentration)
 
 
-def check_discount(discount: Any) -> None:
-    """Raise UsageError unless a discount is allowed."""
+def check_discount(discount: Any) -> float:
+    """Return a discount as a float; UsageError unless it is allowed."""
     if not (is_number(discount) and 0 <= discount < 1):
         raise UsageError(f"`discount` {discount}: must be at least 0 and less than 1")
+    return float(discount)
 
 
 def check_gamma(shape: Any, rate: Any) -> None:

@@ -54,7 +54,7 @@ class DirichletProcess(Prior):
     hyperparameters: ClassVar[tuple[str, ...]] = ("concentration",)
 
     def __post_init__(self) -> None:
-        check_concentration(self.concentration)
+        object.__setattr__(self, "concentration", check_concentration(self.concentration))
         check_gamma(self.shape, self.rate)
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:

@@ -61,7 +61,7 @@ class FiniteDirichlet(Prior):
         if not isinstance(k0, Integral) or not is_number(k0) or k0 < 1:
             raise UsageError(f"the number of components must be a positive integer, not {reprlib.repr(k0)}")
         object.__setattr__(self, "max_components", int(k0))  # for JSON
-        check_concentration(self.concentration)
+        object.__setattr__(self, "concentration", check_concentration(self.concentration))
         check_gamma(self.shape, self.rate)
         if not math.isfinite(self.concentration * k0):
             raise UsageError(

@@ -48,14 +48,13 @@ def make_prior(
     check_choice("prior", name, PRIORS)
     options = {"prior": name, "discount": discount, "max_clusters": max_clusters}
     check_effects([name for name, value in options.items() if value is not None], options, EFFECTS)
-    if discount is not None:
-        check_discount(discount)
+    discount = None if discount is None else check_discount(discount)
     shape, rate = _parse_concentration_prior(concentration_prior)
     alpha = 1.0 if concentration is None else concentration
     lowest = 0.0
     if name == "pitman-yor" and shape is None:
         lowest = -1.0 if discount is None else -discount
-    check_concentration(alpha, lowest)
+    alpha = check_concentration(alpha, lowest)
     if not math.isfinite(log_gamma_density(alpha, shape, rate)):
         raise UsageError(
             f"`concentration_prior` {shape:g},{rate:g}: its log density at the `concentration` {alpha}, where "

@@ -59,9 +59,10 @@ class PitmanYor(Prior):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "infer_discount", check_bool("infer_discount", self.infer_discount))
-        check_discount(self.discount)
+        object.__setattr__(self, "discount", check_discount(self.discount))
         check_gamma(self.shape, self.rate)
-        check_concentration(self.concentration, -self.discount if self.shape is None else 0.0)
+        least = -self.discount if self.shape is None else 0.0
+        object.__setattr__(self, "concentration", check_concentration(self.concentration, least))
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
         m = np.arange(1, num_observations)

@@ -584,8 +584,19 @@ def test_numbers_of_numpy_are_stored() -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_concentrations_of_single_precision() -> None:
+@pytest.mark.parametrize("kind", [np.float32, np.longdouble, np.uint8])
+def test_numbers_of_numpy_count_as_floats(kind: Any) -> None:
     assert DirichletProcess(np.float32(0.5)) == DirichletProcess(0.5)  # type: ignore[arg-type]
+    sizes = np.array([3, 2])
+    for prior, same in (
+        (PitmanYor(kind(1), np.float32(0.5)), PitmanYor(1.0, 0.5)),
+        (FiniteDirichlet(4, kind(1)), FiniteDirichlet(4, 1.0)),
+        (make_prior("pitman-yor", kind(1), "fixed"), make_prior("pitman-yor", 1.0, "fixed")),
+    ):
+        assert prior == same
+        drawn = [each.resample(sizes, np.random.default_rng(1)) for each in (prior, same)]
+        assert drawn[0] == drawn[1]
+        assert prior.log_tau2(5).tolist() == same.log_tau2(5).tolist()
 
 
 @pytest.mark.parametrize(

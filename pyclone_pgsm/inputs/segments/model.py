@@ -10,6 +10,7 @@ import pandas as pd
 from pyclone_pgsm.errors import InputError, Problem
 from pyclone_pgsm.inputs.genome import Build, Sex
 from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.inputs.problems import count
 
 FAR = 0.25
 """Copy numbers that are rounded by more than this are reported individually."""
@@ -88,7 +89,7 @@ class Segments:
 
     def _line(self, hint: Hint) -> str:
         of = self.table[(self.table["file"] == hint.file) & (self.table["sample_id"] == hint.sample_id)]
-        parts = [f"{len(of)} segment{'' if len(of) == 1 else 's'} ({hint.format})"]
+        parts = [f"{count(len(of), 'segment')} ({hint.format})"]
         if of["of_all_cells"].any():
             parts.append("shares of all cells, normal ones included")
         elif subclonal := int((of["fraction"] < 1).sum()):
@@ -97,7 +98,8 @@ class Segments:
             parts.append(f"{unknown} without the copies of each allele")
         if (largest := float(of["rounding"].max())) > 0:
             far = int((of["rounding"] > FAR).sum())
-            parts.append(f"copy numbers rounded by up to {largest:.2f}, in {far} segments by more than {FAR}")
+            where = count(far, "segment")
+            parts.append(f"copy numbers rounded by up to {largest:.2f}, in {where} by more than {FAR}")
         fit = {"purity": hint.purity, "ploidy": hint.ploidy}
         parts += [f"{name} {value:g}" for name, value in fit.items() if value is not None]
         parts += [text for text in (hint.sex, hint.build) if text is not None]
