@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate, check_memory, estimate
@@ -30,7 +30,6 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import stopped_by_signals
 from pyclone_pgsm.trace import RunOptions
 from pyclone_pgsm.trace.hyperparameters import dataset_name
-from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.trace.options import Dataset
 from pyclone_pgsm.trace.schema import datasets_of_chain
 
@@ -108,21 +107,22 @@ def make_plan(
 
 
 def _rehearse(plan: Plan) -> None:
-    """Run and discard the first iteration of the first chain, so that errors occur before a file is written.
-
-    The predictive density of a plugin, which pictures and new rows need, is tried for the first row.
-    """
+    """Run and discard the first iteration of the first chain, so that errors occur before a file is written."""
     stop = threading.Event()
     settings = replace(plan.options.settings, iterations=1, burn_in=0, thin=1)
     state = copy.deepcopy(plan.states[0])
     with stopped_by_signals(stop), density_explained(plan), blamed(plan.options.model.likelihood):
         advance(plan.model, settings, state, plan.options.rebuild, lambda _: True)
-        if isinstance(plan.data, MatrixData) and plan.options.model.likelihood not in BUILT_IN:
-            likelihood, values = plan.model.likelihood(plan.model.initial_values()), plan.data.matrix.values
-            if hasattr(likelihood, "log_predictive_new"):
-                block_log_predictives(likelihood, np.zeros(len(values), np.int32), values[:1])
     if stop.is_set():
         raise KeyboardInterrupt
+
+
+def try_density(plan: Plan, values: NDArray[np.float64]) -> None:
+    """Compute the density of a plugin, which pictures and new rows need, for the first of the rows (T, D)."""
+    likelihood, name = plan.model.likelihood(plan.model.initial_values()), plan.options.model.likelihood
+    if name not in BUILT_IN and hasattr(likelihood, "log_predictive_new"):
+        with blamed(name):
+            block_log_predictives(likelihood, np.zeros(len(values), np.int32), values[:1])
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from pyclone_pgsm.analyses.matrix_input import mixture_settings
 from pyclone_pgsm.analyses.memory import check_memory, estimate
-from pyclone_pgsm.analyses.plan import Plan, density_explained, make_plan
+from pyclone_pgsm.analyses.plan import Plan, density_explained, make_plan, try_density
 from pyclone_pgsm.analyses.precompile import compile_ahead
 from pyclone_pgsm.analyses.prolong import prolonged
 from pyclone_pgsm.analyses.reading import Reading
@@ -148,7 +148,9 @@ def plan_matrix(
     """Make the plan of a matrix's run; see :func:`~pyclone_pgsm.analyses.plan.make_plan`."""
     settings = mixture_settings(settings, len(data.names))
     compile_ahead(data.options.likelihood, settings, threads)
-    return make_plan(data, settings, prior, start_labels, threads)
+    plan = make_plan(data, settings, prior, start_labels, threads)
+    try_density(plan, data.matrix.values)
+    return plan
 
 
 def resume(
