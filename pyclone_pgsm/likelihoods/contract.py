@@ -173,7 +173,8 @@ def check_contract(likelihood: type) -> None:
     problems += [
         f"the method {name} must be a class method: write @classmethod above it"
         for name in CLASS_METHODS
-        if inspect.isfunction(inspect.getattr_static(likelihood, name, None))
+        if inspect.isfunction(function := inspect.getattr_static(likelihood, name, None))
+        and next(iter(inspect.signature(function).parameters), None) == "cls"
     ]
     if problems:
         name = likelihood.__qualname__.rpartition(".")[2]
