@@ -79,6 +79,13 @@ def open_text(path: Path, problems: FileProblems, expected: str) -> TextIO:
     return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", errors="replace", newline=None)
 
 
+@contextmanager
+def open_lines(path: Path, problems: FileProblems) -> Iterator[TextIO]:
+    """Open a file too large to hold in memory as lines of text; bytes that are not UTF-8 become U+FFFD."""
+    with unpacked(path, problems) as file:
+        yield io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline=None)
+
+
 def refuse_directory(path: Path, problems: FileProblems, expected: str) -> None:
     """Raise InputError for a directory where one file is expected."""
     if path.is_dir():

@@ -101,7 +101,7 @@ def read_table(
     table = Table.by_part(table, columns_by_part(table.columns, kind.names))
     _note_missing_columns(table, kind)
     for part, column in table.columns.items():
-        if column.name == table.names[0]:
+        if column.name == table.names[0]:  # with which a row begins
             table.note_comments(part)
     if "sample_id" in table:
         table.note(

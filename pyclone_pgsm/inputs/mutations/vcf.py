@@ -7,7 +7,6 @@ alleles, missing counts) are left out with the reason. Invalid values (a positio
 are errors.
 """
 
-import io
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -50,7 +49,7 @@ from pyclone_pgsm.inputs.mutations.vcf_header import (
 )
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import FileProblems, count, raise_any
-from pyclone_pgsm.inputs.text import file_stem, unpacked
+from pyclone_pgsm.inputs.text import file_stem, open_lines
 from pyclone_pgsm.inputs.values import LARGEST_POSITION
 
 _MISSING = "."
@@ -71,8 +70,7 @@ def read_vcf(
     file: VariantFile, tumour_samples: Sequence[str], all_filters: bool, problems: FileProblems
 ) -> Variants:
     """Read one VCF."""
-    with unpacked(file.path, problems) as content:  # too large to hold in memory
-        text = io.TextIOWrapper(content, encoding="utf-8-sig", errors="replace", newline=None)
+    with open_lines(file.path, problems) as text:
         lines = ((number, line.rstrip("\n")) for number, line in enumerate(text, start=1))
         header = read_header(lines, problems)
         _note_cut_short(file.path, problems)
