@@ -33,6 +33,9 @@ from pyclone_pgsm.trace.hyperparameters import dataset_name
 from pyclone_pgsm.trace.options import Dataset
 from pyclone_pgsm.trace.schema import datasets_of_chain
 
+TRIED_ROWS = 5
+"""Number of rows at which the density of a plugin is computed before a run."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -118,11 +121,19 @@ def _rehearse(plan: Plan) -> None:
 
 
 def try_density(plan: Plan, values: NDArray[np.float64]) -> None:
-    """Compute the density of a plugin, which pictures and new rows need, for the first of the rows (T, D)."""
+    """Compute the density of a plugin, which pictures and new rows need, for the first of the rows (T, D).
+
+    UsageError if this fails, or if it is not finite; it may be 0.
+    """
     likelihood, name = plan.model.likelihood(plan.model.initial_values()), plan.options.model.likelihood
     if name not in BUILT_IN and hasattr(likelihood, "log_predictive_new"):
         with blamed(name):
-            block_log_predictives(likelihood, np.zeros(len(values), np.int32), values[:1])
+            found = block_log_predictives(likelihood, np.zeros(len(values), np.int32), values[:TRIED_ROWS])
+        for row, block in np.argwhere(~(found < np.inf))[:1].tolist():
+            raise UsageError(
+                f"`likelihood` {name!r}: log_predictive_new returned {found[row, block]} for row {row} (counted from "
+                "0); it must return the log of a density, which is finite"
+            )
 
 
 @contextmanager

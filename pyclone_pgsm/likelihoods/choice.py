@@ -125,6 +125,11 @@ def checked_choices(found: object, fault: Callable[[str], Exception]) -> dict[st
             raise fault(f"the prior of {name} must have a positive number for each of the values")
         if choice.start not in choice.values:
             raise fault(f"the start of {name}, {choice.start}, is not among its values")
+        jumps = np.array(choice.jumps)
+        if not (jumps.ndim == 1 and jumps.size and jumps.dtype.kind in "iu" and (jumps > 0).all()):
+            raise fault(f"the jumps of {name} must be whole numbers above 0, at least one")
+        if not 0.0 <= choice.independence_share <= 1.0:
+            raise fault(f"the independence_share of {name} must be from 0 to 1")
     return found
 
 

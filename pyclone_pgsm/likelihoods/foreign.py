@@ -2,7 +2,7 @@
 
 import re
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,18 @@ def blamed(spec: str) -> Iterator[None]:
         raise UsageError(f"`likelihood` {spec!r}: {cause(problem, spec)}") from problem
 
 
+def made_of_data(
+    spec: str, likelihood_class: Any, data: NDArray[np.float64], parameters: Mapping[str, Any]
+) -> Any:
+    """Return the likelihood that a class makes of the data; UsageError if it fails, or makes something else."""
+    with blamed(spec):
+        likelihood = likelihood_class.from_data(data, **parameters)
+    if not isinstance(likelihood, likelihood_class):
+        returned = f"from_data returned an object of type {type(likelihood).__name__}"
+        raise UsageError(f"`likelihood` {spec!r}: {returned}; it must return one of its own class")
+    return likelihood
+
+
 def cause(problem: BaseException, spec: str) -> str:
     """Describe in one line where in the likelihood's file a problem occurred, and why, as far as that is known."""
     from numba.core.errors import NumbaError, UnsupportedBytecodeError
@@ -107,6 +119,8 @@ def checked_shapes(
         raise fault(f"cluster_parameters returned {parameters!r:.60}; it must return a dict of arrays")
     shapes = {}
     for name, values in parameters.items():
+        if not (isinstance(name, str) and name and name.isprintable()):
+            raise fault(f"cluster_parameters returned the name {name!r:.60}; it must be a text of one line")
         try:
             shapes[name] = np.asarray(values, np.float64).shape
         except (TypeError, ValueError):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.choice import Choice, IndependenceProposal, checked_choices
-from pyclone_pgsm.likelihoods.foreign import blamed
+from pyclone_pgsm.likelihoods.foreign import blamed, made_of_data
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.likelihoods.registry import PickledClass, picklable_class, unpickled_class
 
@@ -63,8 +63,8 @@ class InferredModel(Model):
         self.order: NDArray[np.int64] = np.arange(len(data))
 
         def make(values: Values) -> Any:
-            with blamed(spec):
-                return likelihood_class.from_data(data, **given, **dict(zip(self.hyperparameters, values)))
+            inferred = dict(zip(self.hyperparameters, values))
+            return made_of_data(spec, likelihood_class, data, {**given, **inferred})
 
         self._make = lru_cache(KEPT)(make)
 

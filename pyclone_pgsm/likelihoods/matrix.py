@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.likelihoods.foreign import blamed
+from pyclone_pgsm.likelihoods.foreign import blamed, made_of_data
 from pyclone_pgsm.likelihoods.inferred import INFER, InferredModel, names_to_infer
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
 from pyclone_pgsm.likelihoods.parameters import columns_named
@@ -72,8 +72,7 @@ class MatrixOptions:
                 model: Model = InferredModel(self.likelihood, likelihood_class, data.values, self.parameters)
                 likelihood = model.likelihood(model.initial_values())
             else:
-                with blamed(self.likelihood):
-                    likelihood = likelihood_class.from_data(data.values, **self.parameters)
+                likelihood = made_of_data(self.likelihood, likelihood_class, data.values, self.parameters)
                 model = FixedModel(likelihood, len(data.values))
         if self.likelihood not in BUILT_IN:
             check_answers(self.likelihood, likelihood, len(data.values))
