@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.analyses.matrix import MatrixAnalysis
-from pyclone_pgsm.analyses.matrix_input import as_matrix, as_numbers, stored_options
+from pyclone_pgsm.analyses.matrix_input import as_matrix, as_numbers, names_of_columns, stored_options
 from pyclone_pgsm.analyses.results import check_folder
 from pyclone_pgsm.analyses.run import Progress, plan_matrix
 from pyclone_pgsm.errors import UsageError
@@ -155,8 +155,8 @@ class Clustering(Result):
             return cluster_probabilities(likelihood, prior.with_values(means), self.labels, points)
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
-        names = self.summary.column_names
-        own = list(map(str, getattr(X, "columns", names)))
+        names, of_columns = self.summary.column_names, names_of_columns(X)
+        own = names if of_columns is None else list(map(str, of_columns))
         if own != names and names != numbered_names(len(names)):
             raise UsageError(f"new rows must have the columns {listed(names)}, not {listed(own)}")
         points = as_numbers("new rows", X)
@@ -196,7 +196,8 @@ def cluster(
     Parameters
     ----------
     X : (T, D) array of floats
-        For a data frame, the trace stores the names of the columns, and those of the rows if they are distinct texts.
+        For a table of pandas, polars or pyarrow, the trace stores the names of the columns, and those of pandas' index
+        if they are distinct texts.
     likelihood : str
         "normal", "bernoulli", another name of :func:`pyclone_pgsm.likelihoods.registry.installed_likelihoods`, or
         "path/to/file.py:Class".

@@ -44,6 +44,11 @@ def refuse_masked(what: str, X: ArrayLike) -> None:
         raise UsageError(f"{what}: the value at {place} (from 0) is masked: missing values are not supported")
 
 
+def names_of_columns(X: ArrayLike) -> Sequence[Any] | None:
+    """Return the names of a table of pandas, polars or pyarrow (whose `columns` are arrays); None if there are none."""
+    return getattr(X, "column_names", getattr(X, "columns", None))
+
+
 def as_numbers(what: str, X: ArrayLike) -> NDArray[np.float64]:
     """Return an array of numbers as writable floats, because kernels would be compiled again for a read-only array.
 
@@ -53,7 +58,7 @@ def as_numbers(what: str, X: ArrayLike) -> NDArray[np.float64]:
     try:
         values = np.asarray(X)
         if values.dtype.kind in "OU":
-            _check_objects(np.asarray(X, object), getattr(X, "columns", None))
+            _check_objects(np.asarray(X, object), names_of_columns(X))
         if values.dtype.kind not in "biufO":
             raise TypeError(NO_NUMBERS.format(values.dtype))
         return np.require(values, np.float64, ["C", "W"])
@@ -83,16 +88,18 @@ def as_matrix(X: ArrayLike) -> DataMatrix:
     if values.ndim != 2 or values.size == 0:
         raise UsageError(f"the data must be a matrix of rows by columns, not of shape {values.shape}")
     T, D = values.shape
-    columns = list(map(str, getattr(X, "columns", numbered_names(D))))
+    names = names_of_columns(X)
+    columns = numbered_names(D) if names is None else list(map(str, names))
     try:
         check_names("columns (counted from 0)", columns)
     except Fault as fault:
         raise UsageError(f"the data: {fault}") from None
     rows = [str(row) for row in range(1, T + 1)]
-    if isinstance(X, pd.DataFrame) and X.index.inferred_type == "string" and not X.index.hasnans:
+    index = X.index.tolist() if isinstance(X, pd.DataFrame) else rows
+    if all(isinstance(name, str) for name in index):
         with suppress(Fault):
-            check_names("index", X.index.tolist())
-            rows = X.index.tolist()
+            check_names("index", index)
+            rows = index
     return DataMatrix(rows, columns, values)
 
 

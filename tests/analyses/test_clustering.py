@@ -307,6 +307,19 @@ def test_new_rows_have_the_columns_by_name():
         found.predict_proba(points[["b", "a"]])
 
 
+def test_tables_of_pyarrow_name_their_columns():
+    pa = pytest.importorskip("pyarrow")
+    x, y = matrix().values.T
+    table = pa.table({"a": x, "b": y})
+    found = cluster(table, settings=SHORT)
+    assert found.summary.column_names == ["a", "b"]
+    assert found.predict_proba(table).shape == (24, found.num_clusters)
+    with pytest.raises(UsageError, match="new rows must have the columns 'a', 'b', not 'b', 'a'"):
+        found.predict_proba(pa.table({"b": y, "a": x}))
+    with pytest.raises(UsageError, match="row 0, column c .counted from 0.: 'x': must be a finite number"):
+        cluster(pa.table({"c": ["x"], "d": [1.0]}))
+
+
 def test_new_rows_that_no_cluster_can_have(found):
     with pytest.raises(UsageError, match=r"row 1 .from 0.: no cluster can have it"):
         found.predict_proba([[0.0, 0.0], [1e300, 0.0]])
@@ -453,6 +466,8 @@ def test_parameters_are_used_as_the_trace_holds_them() -> None:
         ([7, 8, 9], ["1", "2", "3"]),
         (["b", None, "c"], ["1", "2", "3"]),
         (pd.array(["b", pd.NA, "c"], "string"), ["1", "2", "3"]),
+        (pd.Categorical(["b", "a", "c"]), ["b", "a", "c"]),
+        (pd.Categorical([7, 8, 9]), ["1", "2", "3"]),
     ],
 )
 def test_rows_are_named_after_an_index_of_texts(index: Any, expected: list[str]) -> None:
