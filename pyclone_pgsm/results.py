@@ -28,8 +28,9 @@ from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
 from pyclone_pgsm.exports.answer import DEFAULT_PATIENT, complete
-from pyclone_pgsm.files import check_file
+from pyclone_pgsm.files import check_file, make_folder, replacing_together
 from pyclone_pgsm.inputs.problems import count
+from pyclone_pgsm.likelihoods.registry import absolute
 from pyclone_pgsm.posterior.convergence import common_iterations, verdict_line
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
@@ -111,7 +112,8 @@ class Result:
         self.warnings: list[str] = found.warnings
         self.notes: list[str] = []
         self._found = found
-        self._likelihood = trace.check_likelihood()
+        self._likelihood = absolute(trace.check_likelihood())
+        self._log_joints = [chain.log_joint for chain in trace.chains]
         self._analysis = ANALYSES[trace.data.kind]
         self._tables = self._analysis.tables(trace, found.summary)
         self._is_temporary = folder is not None
@@ -168,9 +170,8 @@ class Result:
                 "keep it with `out`"
             )
         trace = Trace(self._place, self._likelihood)
-        known, found = self._found.traces.series["log_joint"], [each.log_joint for each in trace.chains]
-        found = [each[: known.shape[1]] for each in found if len(each)]
-        if not (len(found) == len(known) and all(map(np.array_equal, found, known))):
+        known, now = self._log_joints, [chain.log_joint for chain in trace.chains]
+        if not (len(now) == len(known) and all(np.array_equal(n[: len(k)], k) for n, k in zip(now, known))):
             trace.close()
             raise TraceError(
                 f"{self.path}: this is no longer the trace of this result, but of another run: use open_trace for that "
@@ -277,9 +278,10 @@ class Result:
         check_path("path", path)
         path = self._place.parent / PAGES["report"] if path is None else Path(path)
         check_file(path, force)
-        with self._trace() as trace:
+        with self._trace() as trace, replacing_together():
             run = run_report(trace, self._found, self.command, {})
             title = self._place.resolve().parent.name
+            make_folder(path.parent)
             write_pages(trace, self._found, self._tables, run, title, {"report": path})
         return path
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from small_runs import matrix, write_tumour
+from small_runs import matrix, shorten, write_tumour
 from typer.testing import CliRunner
 
 import pyclone_pgsm
@@ -47,6 +47,7 @@ from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.results import _how_summarised
 from pyclone_pgsm.trace import Trace
 
+PLUGIN = Path(__file__).parents[1] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
 SHORT = Settings(iterations=60, chains=2)
 SHORT_OPTIONS = ("--iterations", "60", "--chains", "2", "--precision", "200")
 MODEL = ModelOptions(precision=200.0)
@@ -312,7 +313,7 @@ def test_what_a_result_has(result: Result, tmp_path: Path) -> None:
         assert getattr(result.plot, name)().get_size_inches().min() > 1
     with pytest.raises(AttributeError, match=r"no picture 'pie'; there are .*traces"):
         result.plot.pie()
-    assert b"</html>" in result.report(tmp_path / "page.html").read_bytes()
+    assert b"</html>" in result.report(tmp_path / "new" / "page.html").read_bytes()
     (tmp_path / "page.html").write_text("mine")
     with pytest.raises(OutputError, match=r"page\.html exists already: use `force` to replace it"):
         result.report(tmp_path / "page.html")
@@ -386,12 +387,26 @@ def test_another_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert found.path == Path("trace.h5")
 
 
+def test_a_likelihood_in_the_earlier_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("counts.py").write_text(PLUGIN.read_text())
+    cluster(matrix("counts").values, "counts.py:PoissonGamma", settings=SHORT, trace="new/trace.h5")
+    found = open_trace("new/trace.h5", likelihood="counts.py:PoissonGamma")
+    monkeypatch.chdir("/")
+    assert found.plot.traces()
+
+
 def test_a_trace_that_another_run_replaced(tmp_path: Path) -> None:
     path = tmp_path / "trace.h5"
     found = cluster(matrix().values, settings=SHORT, trace=path)
     resume(path, 80)
     assert found.plot.traces()
     assert found.report() == tmp_path / "report.html"
+    found = open_trace(shorten(path, [80, 0]))
+    resume(path, 90)
+    assert found.plot.traces()
     cluster(2.0 * matrix().values, settings=SHORT, trace=path, force=True)
     with pytest.raises(TraceError, match="this is no longer the trace of this result, but of another run"):
         found.report(force=True)

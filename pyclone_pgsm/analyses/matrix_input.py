@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.inputs.matrix import NO_NUMBERS
 from pyclone_pgsm.inputs.matrix_text import numbered_names
 from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions, with_inferred
-from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
+from pyclone_pgsm.likelihoods.registry import absolute, file_digest, is_likelihood_file
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace.matrix import DEEPEST_PARAMETER, is_parameter
 from pyclone_pgsm.trace.options import plain
@@ -111,10 +110,8 @@ def stored_options(
 ) -> MatrixOptions:
     """Return a likelihood and its parameters as a trace stores them: a file by its absolute path and its digest."""
     parameters = plain_parameters(with_inferred(likelihood, plain_parameters(parameters), data))
-    if not is_likelihood_file(likelihood):
-        return MatrixOptions(likelihood, parameters, None, standardised)
-    path, _, name = likelihood.rpartition(":")
-    return MatrixOptions(f"{Path(path).resolve()}:{name}", parameters, file_digest(likelihood), standardised)
+    source = file_digest(likelihood) if is_likelihood_file(likelihood) else None
+    return MatrixOptions(absolute(likelihood), parameters, source, standardised)
 
 
 def plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -92,9 +92,11 @@ def _run(path: Path, plan: Plan, progress: Progress | None) -> RunOptions:
 def start(plan: Plan, out: Path, *, command: str = "", progress: Progress | None = None) -> None:
     """Run the chains of a plan, and write their trace to `out`, with the `command` that made it.
 
-    If `out` exists, the new trace is written under another name (:func:`pyclone_pgsm.files.unfinished`), and replaces
-    it when all chains have ended. `Interrupted` is raised at Ctrl-C or SIGTERM; the trace then has the iterations done.
+    Its folder is made if it does not exist. If `out` exists, the new trace is written under another name
+    (:func:`pyclone_pgsm.files.unfinished`), and replaces it when all chains have ended. `Interrupted` is raised at
+    Ctrl-C or SIGTERM; the trace then has the iterations done.
     """
+    make_folder(out.parent)
     with writing(out):
         take_place(_sample(plan, out, command, progress), out)
 

@@ -30,7 +30,7 @@ def report(
     likelihood: FileLikelihood = None,
 ) -> None:
     """Write the report of a result, one self-contained HTML page."""
-    from pyclone_pgsm.files import check_file, make_folder
+    from pyclone_pgsm.files import check_file
     from pyclone_pgsm.results import open_trace
 
     given = context.params
@@ -38,7 +38,6 @@ def report(
     opened = open_trace(result, consensus=given["consensus"], burn_in=given["burn_in"], likelihood=likelihood)
     if given["consensus"] is not None or given["burn_in"] is not None:
         opened.command += f"\n{command_line()}"
-    make_folder(out.parent)
     opened.report(out, force=given["force"])
     say(given, *opened.notes, *_doubts(opened), f"written: {out}")
 

@@ -67,6 +67,12 @@ def file_of(spec: str) -> Path | None:
     return Path(path) if path.endswith(".py") else None
 
 
+def absolute(spec: str) -> str:
+    """Return `spec`, with the absolute path if it names a file."""
+    file = file_of(spec)
+    return spec if file is None else f"{file.resolve()}:{spec.rpartition(':')[2]}"
+
+
 def is_likelihood_file(spec: str) -> bool:
     """Whether `spec` names a file, whose code :func:`find_likelihood` runs, rather than an installed likelihood."""
     return spec.endswith(".py") or file_of(spec) is not None
@@ -181,7 +187,7 @@ def _from_file(spec: str, path: Path, name: str) -> type:
         raise UsageError(f"{who}: {path} has no class {name!r}; the classes there: {there}")
     accepted: Any = _accept(who, likelihood)
     digest = hashlib.sha256(source).hexdigest()
-    _OF_FILES[accepted] = f"{path.resolve()}:{name}", digest
+    _OF_FILES[accepted] = absolute(spec), digest
     accepted.__reduce__ = _pickled
     return accepted
 

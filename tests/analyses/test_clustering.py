@@ -316,7 +316,7 @@ def test_tables_of_pyarrow_name_their_columns():
     assert found.predict_proba(table).shape == (24, found.num_clusters)
     with pytest.raises(UsageError, match="new rows must have the columns 'a', 'b', not 'b', 'a'"):
         found.predict_proba(pa.table({"b": y, "a": x}))
-    with pytest.raises(UsageError, match="row 0, column c .counted from 0.: 'x': must be a finite number"):
+    with pytest.raises(UsageError, match=r"row 0, column c .counted from 0.: 'x': must be a finite number"):
         cluster(pa.table({"c": ["x"], "d": [1.0]}))
 
 

@@ -122,7 +122,10 @@ def told(folder: Path, *more: str, **changed: str) -> tuple[int, str]:
         ("{'a': Choice((1.0, 2.0), (1,), 1.0)}", "the prior of a must have a positive number for each"),
         ("{'a': Choice((1.0, 2.0), (1, 1), 1.5)}", "choices: the start of a, 1.5, is not among its values"),
         *[
-            (f"{{'a': Choice((1.0, 2.0), (1, 1), 1.0, {jumps})}}", "the jumps of a must be whole numbers above 0")
+            (
+                f"{{'a': Choice((1.0, 2.0), (1, 1), 1.0, {jumps})}}",
+                "the jumps of a must be whole numbers above 0",
+            )
             for jumps in ("()", "(0,)", "(1.5,)", "2", "'1'")
         ],
         (
@@ -143,7 +146,10 @@ def test_choices_that_are_none(tmp_path: Path, choices: str, message: str) -> No
     [
         ({"from_data": "data[0, 99]"}, "counting.py, line 11: IndexError: index 99 is out of bounds"),
         ({"from_data": "raise ValueError('not these\\nthank you')"}, "line 11: ValueError: not these"),
-        ({"from_data": "return None"}, "from_data returned an object of type NoneType; it must return one of"),
+        (
+            {"from_data": "return None"},
+            "from_data returned an object of type NoneType; it must return one of",
+        ),
         (
             {"from_data": "data -= 1.0"},
             "from_data, or another of its class methods, changes the data that it is given, which are also those of",
@@ -181,7 +187,10 @@ def test_choices_that_are_none(tmp_path: Path, choices: str, message: str) -> No
             {"cluster_parameters": "return {'a\\tb': 1}"},
             "cluster_parameters returned the name 'a\\tb'; it must be a text of one line",
         ),
-        ({"cluster_parameters": "return {3: 1}"}, "cluster_parameters returned the name 3; it must be a text"),
+        (
+            {"cluster_parameters": "return {3: 1}"},
+            "cluster_parameters returned the name 3; it must be a text",
+        ),
         (
             {"cluster_parameters": "return {'size': 1}"},
             "cluster_parameters returned size, which is another column of the table of clusters: rename it",
@@ -229,7 +238,7 @@ def test_what_plain_python_finds(tmp_path: Path, changed: dict[str, str], messag
         *[
             (
                 {"cluster_parameters": RETURNED + DENSITY.format(f"return {value}")},
-                f"log_predictive_new returned {value[3:]} for row 0 (counted from 0); it must return the log of a density",
+                f"log_predictive_new returned {value[3:]} for row 0 (counted from 0); it must return the log of",
             )
             for value in ("np.nan", "np.inf")
         ],
