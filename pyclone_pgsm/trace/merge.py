@@ -72,7 +72,8 @@ def _write_merged(traces: Sequence[Trace], out: Path, command: str) -> int:
             init=every[0].init if len({each.init for each in every}) == 1 else None,
         )
         # whether chains have converged is checked again for all together
-        options = replace(first.options, settings=settings, moves=moves, stopped=None)
+        stopped = first.options.stopped if len(traces) == 1 else None
+        options = replace(first.options, settings=settings, moves=moves, stopped=stopped)
         commands = [*(trace.command for trace in traces), command]
         write_config(merged, options, "\n".join(filter(None, commands)), first.version)
     return count

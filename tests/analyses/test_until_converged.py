@@ -227,6 +227,11 @@ def test_merged_chains_that_were_stopped_go_on(tmp_path: Path) -> None:
         assert longer is not None
         assert longer.settings.max_time is None
     assert analysis.resume(merged["full"]) == 500
+    merge_traces([tmp_path / "full1.h5"], tmp_path / "alone.h5")
+    with Trace(tmp_path / "alone.h5") as trace:
+        longer = prolonged(trace)
+        assert longer is not None
+        assert longer.settings.max_iterations == 500
 
 
 def test_chains_start_apart() -> None:
