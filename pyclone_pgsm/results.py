@@ -36,7 +36,7 @@ from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
 from pyclone_pgsm.posterior.summarize import CRITERIA, SUMMARISERS, Findings, summarize
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.priors import DirichletProcess, Prior
+from pyclone_pgsm.priors import REGISTRY, CustomPrior, DirichletProcess, Prior
 from pyclone_pgsm.ranges import check_choice, check_kind, check_path, refuse
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import Interrupted
@@ -240,7 +240,8 @@ class Result:
             raise UsageError(
                 f"`format` {format}: is for tumours; {self.path} is of {self.options.model.likelihood!r}"
             )
-        check_output(chosen, out, force)
+        named = None if source is None else Path(source)
+        check_output(chosen, out, force, filter(None, (self._place, named)))
         inferred = {each.name: each.mean for each in self._found.diagnostics}
         with self._trace() as trace:
             data = trace.data_of(TumourData)
@@ -251,7 +252,6 @@ class Result:
             self._tables,
             data.options.genotype_prior,
         )
-        named = None if source is None else Path(source)
         options = ExportOptions(patient, primary, named, source_sample, frozenset(names))
         return export(answer, chosen, out, options)
 
@@ -277,7 +277,7 @@ class Result:
         """
         check_path("path", path)
         path = self._place.parent / PAGES["report"] if path is None else Path(path)
-        check_file(path, force)
+        check_file(path, force, [self._place])
         with self._trace() as trace, replacing_together():
             run = run_report(trace, self._found, self.command, {})
             title = self._place.resolve().parent.name
@@ -375,8 +375,8 @@ def checked_plan(settings: Settings | None, prior: Prior | None) -> tuple[Settin
     settings = Settings() if settings is None else settings
     prior = DirichletProcess() if prior is None else prior
     check_kind("settings", settings, Settings, "of the class Settings, as in Settings(iterations=600)")
-    expected = "a prior, as in DirichletProcess() or make_prior('pitman-yor') of pyclone_pgsm.priors"
-    check_kind("prior", prior, Prior, expected)
+    if type(prior) not in (*REGISTRY.values(), CustomPrior):  # a trace would hold another one
+        refuse("prior", prior, "a prior, as in DirichletProcess() or CustomPrior(..) of pyclone_pgsm.priors")
     return settings, prior
 
 

@@ -82,7 +82,6 @@ def export(
     """Write a result in the format of another tool, and list what the format cannot represent."""
     given = context.params
     from pyclone_pgsm.exports import EFFECTS, check_output, find_format
-    from pyclone_pgsm.files import refuse_inputs
     from pyclone_pgsm.results import open_trace
 
     source, drivers, force = given["source"], given["drivers"], given["force"]
@@ -90,9 +89,8 @@ def export(
     path = None if file is None else Path(file)
     chosen = find_format(format)
     refuse_ineffective(context, EFFECTS)
-    check_output(chosen, out, force)
+    check_output(chosen, out, force, filter(None, (path, drivers, result, result / "trace.h5")))
     written = [out / name for name in chosen.files] or [out]
-    refuse_inputs(written, filter(None, (path, drivers, result, result / "trace.h5")))
     names = _lines(drivers) if drivers else []
     opened = open_trace(result, consensus=given["consensus"], burn_in=given["burn_in"])
     notes = opened.export(

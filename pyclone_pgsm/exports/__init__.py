@@ -1,13 +1,13 @@
 """Results in the formats of other tools; `FORMATS` contains them all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.exports import clone_trees, maf, tables, tree_builders, vcf
 from pyclone_pgsm.exports.answer import Answer, ExportOptions
-from pyclone_pgsm.files import check_files, check_new, make_folder, replacing_together, storable
+from pyclone_pgsm.files import check_file, check_files, make_folder, replacing_together, storable
 from pyclone_pgsm.inputs.values import Name
 from pyclone_pgsm.ranges import Effects, check_choice, check_effects, check_kind
 
@@ -65,19 +65,19 @@ def find_format(name: str) -> Format:
     return FORMATS[name]
 
 
-def check_output(chosen: Format, out: Path, force: bool) -> None:
-    """Raise an error for an existing output if `force` is False, and for a folder instead of a file or vice versa."""
+def check_output(chosen: Format, out: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
+    """Raise an error for an output that exists, if `force` is False, or is an input, or a folder instead of a file."""
     if not chosen.files:
         if out.is_dir():
             raise UsageError(
                 f"`out` {out}: is a folder; `format` {chosen.name} writes one file: give its name"
             )
-        check_new(out, force)
+        check_file(out, force, inputs)
         return
     if out.exists() and not out.is_dir():
         listed = " and ".join(chosen.files)
         raise UsageError(f"`out` {out}: is a file; `format` {chosen.name} writes {listed}: give a folder")
-    check_files(out, chosen.files, force)
+    check_files(out, chosen.files, force, inputs)
 
 
 def export(answer: Answer, chosen: Format, out: Path, options: ExportOptions) -> list[str]:

@@ -79,7 +79,7 @@ def _parse_concentration_prior(
         return None, None
     try:
         shape, rate = map(float, given.split(",") if isinstance(given, str) else given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         shape = rate = math.nan
     if not (LEAST_GAMMA <= shape <= MOST_GAMMA and LEAST_GAMMA <= rate <= MOST_GAMMA):
         raise UsageError(

@@ -262,8 +262,9 @@ def test_no_likelihood(likelihood, message):
     [
         ({"settings": {"iterations": 5}}, "`settings` {'iterations': 5}: must be of the class Settings"),
         ({"settings": {}}, "`settings` {}: must be of the class Settings"),
-        ({"prior": "dp"}, "`prior` 'dp': must be a prior, as in DirichletProcess() or make_prior("),
+        ({"prior": "dp"}, "`prior` 'dp': must be a prior, as in DirichletProcess() or CustomPrior("),
         ({"prior": DirichletProcess}, "`prior` <class "),
+        ({"prior": type("Own", (DirichletProcess,), {})()}, "`prior` "),
         ({"parameters": ["r0"]}, "`parameters` ['r0']: must be a dict"),
         ({"likelihood": 3}, "`likelihood` 3: must be a name"),
         ({"criterion": ["vi"]}, "`criterion` ['vi']: must be one of mpear"),

@@ -666,6 +666,7 @@ GAMMA = (
         ),
         ({"concentration_prior": "x"}, f"`concentration_prior` 'x': {GAMMA}"),
         ({"concentration_prior": "1"}, f"`concentration_prior` '1': {GAMMA}"),
+        ({"concentration_prior": (10**400, 1)}, f"`concentration_prior` ({10**400}, 1): {GAMMA}"),
         ({"concentration_prior": "1,0"}, f"`concentration_prior` '1,0': {GAMMA}"),
         ({"concentration_prior": "1,inf"}, f"`concentration_prior` '1,inf': {GAMMA}"),
         ({"concentration_prior": (1.0,)}, f"`concentration_prior` (1.0,): {GAMMA}"),
