@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pyclone_pgsm.analyses.matrix_input import refuse_masked
+from pyclone_pgsm.analyses.matrix_input import names_of_columns, refuse_masked
 from pyclone_pgsm.clustering import cluster
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import Prior, make_prior
@@ -176,8 +176,8 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         """
         refuse_masked("X", X)
         points = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
-        if isinstance(X, pd.DataFrame):
-            points = pd.DataFrame(points, X.index, X.columns)
+        if (columns := names_of_columns(X)) is not None:
+            points = pd.DataFrame(points, getattr(X, "index", None), columns)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         self.clustering_ = cluster(
             points,

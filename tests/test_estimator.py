@@ -359,11 +359,14 @@ def test_data_frame(fitted):
 @pytest.mark.parametrize("index", [[f"gene{row}" for row in range(24)], range(5, 29), ["twice"] * 24])
 @pytest.mark.parametrize("columns", [["east", "north"], [7, 8]])
 def test_names_are_those_of_the_functional_api(index, columns):
+    pa = pytest.importorskip("pyarrow")
     frame = pd.DataFrame(X, index=index, columns=columns)
     found = small(chains=1, iterations=4).fit(frame).clustering_
     expected = cluster(frame, settings=Settings(iterations=4, chains=1))
     assert found.mutations.row_id.tolist() == expected.mutations.row_id.tolist()
     assert found.summary.column_names == expected.summary.column_names
+    of_arrow = small(chains=1, iterations=4).fit(pa.Table.from_pandas(frame, preserve_index=False)).clustering_
+    assert of_arrow.summary.column_names == expected.summary.column_names
 
 
 def test_pickle_and_clone(fitted):

@@ -76,9 +76,9 @@ class ModelOptions:
             precision = check_number("precision", self.precision)
             if not (LEAST_PRECISION <= precision <= MOST_PRECISION or precision == math.inf):
                 raise UsageError(
-                    f"`precision` {precision}: must be 'infer', {PER_SAMPLE!r}, or between {LEAST_PRECISION:g}, below "
-                    f"which nearly all reads of a mutation would be of one allele, and {MOST_PRECISION:g}, above which "
-                    "it is the binomial (`density` binomial)"
+                    f"`precision` {precision}: must be between {LEAST_PRECISION:g}, below which nearly all reads of a "
+                    f"mutation would be of one allele, and {MOST_PRECISION:g}, above which it is the binomial "
+                    "(`density` binomial)"
                 )
             object.__setattr__(self, "precision", precision)
         check_effects([] if self.precision is None else ["precision"], vars(self), EFFECTS)
@@ -86,7 +86,7 @@ class ModelOptions:
         if self.grid_size is not None:
             object.__setattr__(self, "grid_size", check_whole("grid_size", self.grid_size, OR_NONE))
             if not 11 <= self.grid_size <= 10_001:
-                raise UsageError(f"`grid_size` {self.grid_size}: must be 'auto' or between 11 and 10001")
+                raise UsageError(f"`grid_size` {self.grid_size}: must be between 11 and 10001")
         object.__setattr__(self, "outlier_prob", check_number("outlier_prob", self.outlier_prob))
         if self.outlier_prob != 0.0 and not LEAST_OUTLIERS <= self.outlier_prob <= 1.0 - LEAST_OUTLIERS:
             raise UsageError(

@@ -44,12 +44,12 @@ def test_options_that_cannot_be():
     for values, message in (
         ({"genotype_prior": "x"}, "`genotype_prior` 'x': must be one of major"),
         ({"density": "x"}, "`density` 'x': must be one of"),
-        ({"precision": 0.0}, "`precision` 0.0: must be 'infer', 'infer-per-sample', or between 0.1"),
+        ({"precision": 0.0}, "`precision` 0.0: must be between 0.1"),
         (
             {"precision": "per-sample"},
             "`precision` 'per-sample': must be a positive number, 'infer-per-sample', or None, which infers it",
         ),
-        ({"grid_size": 10}, "`grid_size` 10: must be 'auto' or between 11 and 10001"),
+        ({"grid_size": 10}, "`grid_size` 10: must be between 11 and 10001"),
         (
             {"tumour_content": {"a": Uncertain(0.5, -1.0)}},
             "`tumour_content` a=0.5±-1: the standard deviation must",

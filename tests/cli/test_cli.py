@@ -460,14 +460,14 @@ def test_run_equals_analyze(table, tmp_path):
         ("--seed -1", "--seed -1: must be at least 0"),
         (
             "--precision -1",
-            "--precision -1.0: must be 'infer', 'infer-per-sample', or between 0.1, below",
+            "--precision -1.0: must be between 0.1, below",
         ),
         (
             "--precision nan",
-            "--precision nan: must be 'infer', 'infer-per-sample', or between 0.1, below",
+            "--precision nan: must be between 0.1, below",
         ),
         ("--precision much", "--precision 'much': must be 'infer' or a number"),
-        ("--grid-size 5", "--grid-size 5: must be 'auto' or between 11 and 10001"),
+        ("--grid-size 5", "--grid-size 5: must be between 11 and 10001"),
         ("--grid-size 99.5", "--grid-size '99.5': must be 'auto' or a whole number"),
         ("--outlier-prob 1", "--outlier-prob 1.0: must be 0, or between 1e-09 and 1 - 1e-09"),
         (

@@ -76,8 +76,8 @@ def test_parameters(bits: Path, tmp_path: Path, likelihood: str, param: str, mes
     ("options", "message"),
     [
         ("--error-rate 1e-320", "--error-rate 9.99989e-321: out of range; expected the probability"),
-        ("--precision 1e-308", "or between 0.1, below which nearly all reads"),
-        ("--precision 1e300", "--precision 1e+300: must be 'infer', 'infer-per-sample', or between 0.1"),
+        ("--precision 1e-308", "must be between 0.1, below which nearly all reads"),
+        ("--precision 1e300", "--precision 1e+300: must be between 0.1"),
         (
             "--sweeps 99999999999999999999",
             "--sweeps 99999999999999999999: must be at most 10000: an iteration",
