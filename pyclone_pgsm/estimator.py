@@ -177,7 +177,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         refuse_masked("X", X)
         points = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         if (columns := names_of_columns(X)) is not None:
-            points = pd.DataFrame(points, getattr(X, "index", None), columns)
+            points = pd.DataFrame(points, getattr(X, "index", None), list(columns))
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         self.clustering_ = cluster(
             points,

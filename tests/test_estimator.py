@@ -365,7 +365,9 @@ def test_names_are_those_of_the_functional_api(index, columns):
     expected = cluster(frame, settings=Settings(iterations=4, chains=1))
     assert found.mutations.row_id.tolist() == expected.mutations.row_id.tolist()
     assert found.summary.column_names == expected.summary.column_names
-    of_arrow = small(chains=1, iterations=4).fit(pa.Table.from_pandas(frame, preserve_index=False)).clustering_
+    of_arrow = (
+        small(chains=1, iterations=4).fit(pa.Table.from_pandas(frame, preserve_index=False)).clustering_
+    )
     assert of_arrow.summary.column_names == expected.summary.column_names
 
 

@@ -536,10 +536,8 @@ def test_any_flipped_bit_of_a_dataset_is_told(traces, tmp_path):
 
 def test_trace_that_cannot_be_written(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match="cannot be written"):
+    with pytest.raises(OutputError, match="is a file, not a folder"):
         run(tmp_path / "file" / "t.h5")
-    with pytest.raises(OutputError, match="cannot be written"):
-        run(tmp_path / "nowhere" / "t.h5")
 
 
 @pytest.mark.parametrize("name", ["seconds", "entropy"])  # of the trace, and of the convergence rule
