@@ -61,7 +61,7 @@ class Style:
     """Whether a header without a separator is accepted as the name of the only column."""
     is_loose: bool = False
     """Whether to accept what callers in R and other languages write: spaces as separators, a header that begins with
-    "#", row names without a column name, separators at the end of rows, and comments between rows."""
+    "#", row names without a column name, and comments between rows."""
     headerless: Headerless | None = None
     """A kind of table without a header that loose styles also accept."""
 
@@ -203,11 +203,9 @@ def _loose_start(lines: Sequence[str], style: Style, problems: FileProblems) -> 
         if "".join(record[1]).strip() and not record[1][0].startswith("#")
     )
     first_row = list(itertools.islice(rows, 1))
-    if first_row and len(_without_blank_end(first_row[0][1], len(names))) == len(names) + 1:
+    if first_row and len(without_blank_end(first_row[0][1], len(names))) == len(names) + 1:
         names = ["", *names]
-    width = len(names)
-    trimmed = ((line, _without_blank_end(fields, width)) for line, fields in itertools.chain(first_row, rows))
-    return header_line, names, [], trimmed
+    return header_line, names, [], itertools.chain(first_row, rows)
 
 
 def _first_line(lines: Sequence[str], is_wanted: Callable[[str], bool], problems: FileProblems) -> int:
@@ -239,11 +237,11 @@ def _loose_names(line: str) -> tuple[list[str], str]:
     text = line.lstrip("#").lstrip() if line.startswith("#") else line
     separator = max(SEPARATORS, key=text.count)
     names = split(text.strip(" \n"), separator if separator in text else " ")
-    return _without_blank_end(names, 0), separator if separator in text else " "
+    return without_blank_end(names, 0), separator if separator in text else " "
 
 
-def _without_blank_end(fields: list[str], width: int) -> list[str]:
-    """Remove empty fields at the end as long as there are more than ``width`` fields."""
+def without_blank_end(fields: list[str], width: int) -> list[str]:
+    """Return a row without empty fields at its end as long as there are more than ``width`` fields."""
     end = len(fields)
     while end > width and not fields[end - 1].strip():
         end -= 1
@@ -261,8 +259,9 @@ def collect(
 ) -> tuple[array[int], list[tuple[int, int]]]:
     """Pass the texts of some columns, given by index, to the function of each column, in chunks of rows.
 
-    Return the lines of these rows, and line and width of the others, which do not have the right width. Blank lines
-    are skipped, and rows of empty fields, too, unless these ``may_be_empty``.
+    Return the lines of these rows, and line and width of the others, which do not have the right width. Empty fields
+    at the end of a row that is too wide do not count. Blank lines are skipped, and rows of empty fields, too, unless
+    these ``may_be_empty``.
     """
     lines: array[int] = array("q")
     uneven: list[tuple[int, int]] = []
@@ -270,6 +269,8 @@ def collect(
     def even() -> Iterator[list[str]]:
         for line, fields in rows:
             is_used = fields and (may_be_empty or fields[0] or "".join(fields).strip())
+            if len(fields) > width:
+                fields = without_blank_end(fields, width)
             if is_used and len(fields) == width:
                 lines.append(line)
                 yield fields

@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.problems import FileProblems, listed, raise_any
 from pyclone_pgsm.inputs.table import Table
-from pyclone_pgsm.inputs.text import refuse_directory
 from pyclone_pgsm.labels import canonical
 
 CLUSTER_COLUMNS = ("cluster_id", "cluster", "label")
 ID_COLUMN = "mutation_id"
 
-_STYLE = Style("a table of clusters as text", lambda name: True, may_have_one_column=True)
+_STYLE = Style(
+    "a table with a column cluster_id, such as the mutations.tsv or assignments.tsv of a result",
+    lambda name: True,
+    may_have_one_column=True,
+)
 _FIRST = "(first)"
 """Name of a first column without a name in messages."""
 _SHOWN_NAMES = 5
@@ -35,11 +38,6 @@ def read_labels(path: Path, names: Sequence[str]) -> NDArray[np.int32]:
     is missing or contradicts another row, or its observation is unknown), and observations without a row.
     """
     problems = FileProblems(str(path))
-    refuse_directory(
-        path,
-        problems,
-        "a table with a column cluster_id, such as the mutations.tsv or assignments.tsv of a result",
-    )
     table = read_columns(path, _STYLE, problems)
     raise_any(problems)
     where = next((name for name in CLUSTER_COLUMNS if name in table.columns), None)

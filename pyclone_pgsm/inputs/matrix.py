@@ -20,7 +20,6 @@ from pyclone_pgsm.errors import DataValueError, InputError
 from pyclone_pgsm.inputs.matrix_text import (
     EXPECTED,
     NO_MISSING,
-    TABLE,
     Matrix,
     choose,
     note_name_problems,
@@ -28,7 +27,6 @@ from pyclone_pgsm.inputs.matrix_text import (
     read_text,
 )
 from pyclone_pgsm.inputs.problems import FileProblems, input_error, raise_any
-from pyclone_pgsm.inputs.text import refuse_directory
 from pyclone_pgsm.inputs.values import Name
 
 if TYPE_CHECKING:
@@ -49,7 +47,6 @@ def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collecti
     """
     path = Path(path)
     problems = FileProblems(str(path))
-    refuse_directory(path, problems, TABLE)
     try:
         with path.open("rb") as file:
             start = file.read(16)

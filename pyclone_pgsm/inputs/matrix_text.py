@@ -24,7 +24,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.columns import Record, collect, note_uneven, records, skip_comments, split
+from pyclone_pgsm.inputs.columns import (
+    Record,
+    collect,
+    note_uneven,
+    records,
+    skip_comments,
+    split,
+    without_blank_end,
+)
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error, listed
 from pyclone_pgsm.inputs.text import open_text
 from pyclone_pgsm.inputs.values import finite_number, is_no_value, is_number
@@ -85,7 +93,8 @@ def read_text(path: Path, id_column: str | None, ignore: Collection[str], proble
     head = list(itertools.islice((record for record in rows if record[1]), 2))
     if not head:
         raise input_error([problems])
-    first_rows = [fields for _, fields in head]
+    width = max(1, *(len(without_blank_end(fields, 0)) for _, fields in head))
+    first_rows = [without_blank_end(fields, width) for _, fields in head]
     header = _header(first_rows, id_column, first_line, problems)
     if header is None and _names_columns(comment, separator, len(first_rows[0])):
         raise problems.give_up(_COMMENTED, None, comment.strip())
@@ -136,7 +145,7 @@ def note_name_problems(
     for name, found in places_of.items():
         where = " and ".join(found)
         if not name:
-            problems.add(f"column {where} has no name (does a separator end the lines?)", line)
+            problems.add(f"column {where} has no name", line)
         elif CONTROL.search(name):
             problems.add("a name may not contain tabs, line breaks or other control characters", line, name)
         elif len(found) > 1:
@@ -343,7 +352,7 @@ def _note_faults(
     column: _Numbers, name: str, perhaps_ids: bool, lines: Sequence[int], problems: FileProblems
 ) -> None:
     if len(column.faults) == len(lines) > 1 and not any(text for _, text, _ in column.faults):
-        problems.add("this column is empty; remove it (does a separator end the lines?)", None, name)
+        problems.add("this column is empty; remove it", None, name)
         return
     hint = _PERHAPS_NAMES if perhaps_ids else ""
     for row, text, message in problems.keep_first(column.faults):

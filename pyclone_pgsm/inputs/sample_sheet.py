@@ -19,7 +19,6 @@ from pyclone_pgsm.inputs.mutations import VariantFile
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import MEANS
 from pyclone_pgsm.inputs.table import columns_by_part, letters
-from pyclone_pgsm.inputs.text import refuse_directory
 from pyclone_pgsm.inputs.tumour_content import Content, parse_content
 from pyclone_pgsm.inputs.values import TUMOUR_CONTENT, Name
 
@@ -100,7 +99,6 @@ def read_sheet(path: Path) -> list[Patient]:
     sheet; the files it names are not checked.
     """
     problems = FileProblems(str(path))
-    refuse_directory(path, problems, _STYLE.expected)
     table = read_columns(path, _STYLE, problems)
     for name in REQUIRED:
         if name not in table.columns:

@@ -67,7 +67,7 @@ def open_text(path: Path, problems: FileProblems, expected: str) -> TextIO:
     Lines that are not UTF-8 are noted as problems, and the bytes replaced so that the rest can be read. ``expected``
     describes the expected file in messages about files of another kind.
     """
-    with unpacked(path, problems) as file:
+    with unpacked(path, problems, expected) as file:
         content = file.read()
     faulty = _lines_not_utf8(content)
     if b"\x00" in content or (faulty and _NEVER_IN_TEXT.search(content)):
@@ -84,12 +84,6 @@ def open_lines(path: Path, problems: FileProblems) -> Iterator[TextIO]:
     """Open a file too large to hold in memory as lines of text; bytes that are not UTF-8 become U+FFFD."""
     with unpacked(path, problems) as file:
         yield io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline=None)
-
-
-def refuse_directory(path: Path, problems: FileProblems, expected: str) -> None:
-    """Raise InputError for a directory where one file is expected."""
-    if path.is_dir():
-        raise problems.give_up(f"this is a directory; expected is {expected}")
 
 
 def read_each(found: Sequence[FileProblems], read: Callable[[int], T]) -> dict[str, T]:
@@ -126,14 +120,14 @@ def beginning(path: Path) -> bytes:
 
 
 @contextmanager
-def unpacked(path: Path, problems: FileProblems) -> Iterator[BinaryIO]:
+def unpacked(path: Path, problems: FileProblems, expected: str = "a file") -> Iterator[BinaryIO]:
     """Open the decompressed bytes of a file; raise InputError if it cannot be opened or its bytes are damaged."""
     try:
         packed = path.open("rb")
     except FileNotFoundError:
         raise problems.give_up("no such file") from None
     except IsADirectoryError:
-        raise problems.give_up("this is a directory; name the tables in it, as in DIRECTORY/*.tsv") from None
+        raise problems.give_up(f"this is a directory; expected is {expected}") from None
     except PermissionError:
         raise problems.give_up("no permission to read the file") from None
     except (OSError, ValueError) as fault:

@@ -11,7 +11,6 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.table import Table
-from pyclone_pgsm.inputs.text import refuse_directory
 from pyclone_pgsm.inputs.values import Real
 from pyclone_pgsm.scoring.dream import score_1b, score_1c, score_2a
 from pyclone_pgsm.scoring.metrics import adjusted_rand, coverage, pair_precision_recall, rmse, v_measure
@@ -29,14 +28,13 @@ _NUMBERS = {
     **dict.fromkeys((*PREVALENCE_COLUMNS, *INTERVAL_COLUMNS), _ANY_NUMBER),
     "ccf": Real(0.0, 1.0, "a prevalence from 0 to 1"),
 }
-_STYLE = Style("a table of clusters", {*FOUND_COLUMNS, *CLUSTER_COLUMNS, *_NUMBERS}.__contains__)
+_NAMES = {*FOUND_COLUMNS, *CLUSTER_COLUMNS, *_NUMBERS}
 
 
 def _read(path: Path, required: Sequence[str], expected: str) -> tuple[Table, pd.DataFrame]:
     """Return a table as text, and its columns: numbers, NaN where there is none, and texts."""
     problems = FileProblems(str(path))
-    refuse_directory(path, problems, expected)
-    table = read_columns(path, _STYLE, problems)
+    table = read_columns(path, Style(expected, _NAMES.__contains__), problems)
     for name in required:
         if name not in table.columns:
             table.note_header("this column is missing", name)

@@ -325,7 +325,7 @@ def test_no_such_file_and_directory(tmp_path: Path) -> None:
     message = message_of([tmp_path / "a.tsv", tmp_path])
     assert message.splitlines() == [
         f"{tmp_path}/a.tsv: no such file",
-        f"{tmp_path}: this is a directory; name the tables in it, as in DIRECTORY/*.tsv",
+        f"{tmp_path}: this is a directory; expected is a table of read counts as text",
     ]
 
 

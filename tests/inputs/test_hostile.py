@@ -176,6 +176,7 @@ AS_GOOD_TABLES: dict[str, Callable[[str], str]] = {
     "quoted": each_line(quoted),
     "spaces around": each_line(lambda line: " " + line.replace("\t", " \t ") + " "),
     "comments on top": lambda content: "# made by hand\n#\n" + content,
+    "tabs behind the last row only": lambda content: content[:-1] + "\t\t\n",
     "commas": lambda content: content.replace("\t", ","),
     "semicolons, quoted": lambda content: each_line(quoted)(content).replace("\t", ";"),
 }

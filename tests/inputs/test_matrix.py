@@ -107,6 +107,11 @@ def test_every_way_to_write_a_table(
         ("u 5", ["x1"], ["u"], [[5]]),
         ("0,1\n1,1\n", ["x1", "x2"], ["1", "2"], [[0, 1], [1, 1]]),
         ("0,1,1\n1,1,1\n", ["x1", "x2", "x3"], ["1", "2"], [[0, 1, 1], [1, 1, 1]]),
+        # separators at the end of lines
+        ("x\ty\n1\t2\t\n3\t4\t\n", ["x", "y"], ["1", "2"], [[1, 2], [3, 4]]),
+        ("id,x,y,,\n1,2,3,,\n3,4,5,,\n", ["x", "y"], ["1", "3"], [[2, 3], [4, 5]]),
+        ("1,2,\n3,4,\n", ["x1", "x2"], ["1", "2"], [[1, 2], [3, 4]]),
+        ("x\ty\na\t1\t2\t\nb\t3\t4\n", ["x", "y"], ["a", "b"], [[1, 2], [3, 4]]),
     ],
 )
 def test_what_is_found_out(
@@ -214,11 +219,10 @@ def test_bad_row(tmp_path: Path, row: str, message: str) -> None:
         ),
         ("id,x,x\nu,1,2\n", "t.csv, row 1, column x: several columns have this name (2 and 3)"),
         ('"x\ty",z\n1,2\n', "t.csv, row 1, column x\ty: a name may not contain tabs, line breaks or"),
-        ("x,,y\n1,2,3\n", "t.csv, row 1: column 2 has no name (does a separator end the lines?)"),
-        (
-            "1,2,\n3,4,\n",
-            "t.csv, column x3: this column is empty; remove it (does a separator end the lines?)",
-        ),
+        ("x,,y\n1,2,3\n", "t.csv, row 1: column 2 has no name"),
+        ("x,y,\n1,2,3\n", "t.csv, row 1: column 3 has no name"),
+        ("x,y,\n1,2,\n3,4,5\n", "t.csv, row 3: 3 fields found, 2 expected as in the header"),
+        ("1,,3\n3,,5\n", "t.csv, column x2: this column is empty; remove it"),
         ("1,2\n3\n", "t.csv, row 2: 1 field found"),
         ("1,2\n3\n", "1 field found, 2 expected as in the first row"),
         ("x,y\n1\n2\n", "t.csv, row 2: 1 field found, 2 expected as in the header"),

@@ -61,6 +61,12 @@ def test_a_file_of_segments_in_one_row_may_have_those_of_other_rows(tmp_path: Pa
     assert [(file.path.name, file.sample_id) for file in own.segments] == [("3.seg", "R3")]
 
 
+def test_separators_at_the_end_of_rows(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("sample_id,mutations,segments\nS,a.vcf,b.tsv,\nT,c.vcf,d.tsv,,\n")
+    (patient,) = read_sheet(tmp_path / "s.csv")
+    assert patient.sample_ids == ["S", "T"]
+
+
 def test_a_directory_is_no_sheet(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this is a directory; expected is a sample sheet with the columns"):
         read_sheet(tmp_path)
