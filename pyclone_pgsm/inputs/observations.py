@@ -1,8 +1,10 @@
 """The observations of a tumour: what every reader returns and all later steps use."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -119,6 +121,21 @@ class Observations:
         for name, kind in SUBCLONAL.items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.zeros(self.has_data.shape, kind))
+
+    def as_seen_by(self, genotype_prior: str) -> Observations:
+        """Return the copies as a genotype prior sees them: one that looks at no alleles takes all for major ones.
+
+        Its results must not depend on whether the alleles are known.
+        """
+        if not looks_at_no_alleles(genotype_prior):
+            return self
+        return replace(
+            self,
+            major_cn=self.major_cn + self.minor_cn,
+            minor_cn=np.zeros_like(self.minor_cn),
+            subclonal_major_cn=self.subclonal_major_cn + self.subclonal_minor_cn,
+            subclonal_minor_cn=np.zeros_like(self.subclonal_minor_cn),
+        )
 
     @property
     def num_mutations(self) -> int:

@@ -24,7 +24,6 @@ from pyclone_pgsm.inputs.observations import (
     PRIORS_WITHOUT_COPY_NUMBERS,
     SUBCLONAL,
     Observations,
-    looks_at_no_alleles,
 )
 from pyclone_pgsm.tumour.genotypes import Genotype, clonal_genotypes, genotype_states, two_state_genotypes
 
@@ -119,17 +118,12 @@ def prevalence_grid(grid_size: int) -> NDArray[np.float64]:
 
 
 def deduplicate(observations: Observations, genotype_prior: str = "major") -> LocusTable:
-    """Find the distinct observations; a second copy-number state that equals the first is ignored.
+    """Find the distinct observations, as the genotype prior sees them.
 
-    For a genotype prior that does not look at alleles, all copies are major ones: the result must not depend on whether
-    the alleles are known.
+    A second copy-number state that equals the first is ignored.
     """
-    known = observations.has_data
-    columns = {name: getattr(observations, name)[known] for name in PLACEHOLDERS}
-    if looks_at_no_alleles(genotype_prior):
-        for which in ("", "subclonal_"):
-            columns[f"{which}major_cn"] = columns[f"{which}major_cn"] + columns[f"{which}minor_cn"]
-            columns[f"{which}minor_cn"] = np.zeros_like(columns[f"{which}minor_cn"])
+    known, seen = observations.has_data, observations.as_seen_by(genotype_prior)
+    columns = {name: getattr(seen, name)[known] for name in PLACEHOLDERS}
     second_major, second_minor, fraction = (columns[name] for name in SUBCLONAL)
     is_same = (second_major == columns["major_cn"]) & (second_minor == columns["minor_cn"])
     for name in SUBCLONAL:

@@ -144,6 +144,20 @@ def test_a_single_sample_has_nothing_to_compare() -> None:
     assert suspicions(only_calls(observed(np.full((40, 1), 30)))) == []
 
 
+@pytest.mark.parametrize("prior", ["total", "no-zygosity"])
+def test_alleles_do_not_matter_to_priors_of_totals(prior: str) -> None:
+    """A mutation may be on all copies, and 1 + 1 copies of a locus with one normal copy are a gain."""
+    data = replace(observed(np.full((60, 1), 85)), major_cn=np.full((60, 1), 2))
+    totals = replace(data, major_cn=data.major_cn + data.minor_cn, minor_cn=np.zeros_like(data.minor_cn))
+    assert "swapped?" in suspicions(data)[0]
+    for each in (data, totals):
+        (text,) = suspicions(each, prior)
+        assert "most mutations are on gained segments" in text
+    haploid = replace(observed(np.full((60, 1), 30)), normal_cn=np.ones((60, 1), dtype=np.int64))
+    assert suspicions(haploid) == []
+    assert len(suspicions(haploid, prior)) == 1
+
+
 def test_mostly_gained() -> None:
     alt = np.full((60, 2), 30)
     data = observed(alt)

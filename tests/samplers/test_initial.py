@@ -186,7 +186,10 @@ def test_the_table_of_an_earlier_run(tmp_path: Path) -> None:
             "cluster\n1\n2\n",
             [": 2 rows found, 4 expected: one for each observation, as there is no column with their names"],
         ),
-        ("mutation_id\tcluster_id\na\t1\t5\nb\t2\n", [", row 2: 3 fields found, 2 expected as in the header"]),
+        (
+            "mutation_id\tcluster_id\na\t1\t5\nb\t2\n",
+            [", row 2: 3 fields found, 2 expected as in the header"],
+        ),
         ("mutation_id\tcluster_id\n", [", row 1: the table has no rows below the header"]),
         ("", [": the file is empty: a header with the column names is expected"]),
     ],

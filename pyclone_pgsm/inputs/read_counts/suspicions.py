@@ -68,6 +68,7 @@ def suspicions(
 
     `uncertain` are the samples whose tumour content is inferred.
     """
+    observations = observations.as_seen_by(genotype_prior)
     return [
         *(_swapped_alleles(observations) or _too_high(observations, uncertain)),
         *(_two_patients(observations) or _only_calls(observations)),
