@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _SEPARATORS = re.compile("[,' \u00a0\u202f]")
 _THOUSANDS = re.compile(rf"[+-]?[1-9]\d{{0,2}}({_SEPARATORS.pattern}\d{{3}})+(\.\d*)?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
-_NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", ".", "-"})
+_NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", ".", "-"})
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
 LARGEST_COUNT = 2**53 - 1

@@ -30,7 +30,7 @@ NOT_SOMATIC = re.compile(r"germline|loh\b|post.?transcriptional", re.IGNORECASE)
 
 _UNLESS = "; `all_filters` takes it"
 
-_BASES = re.compile(r"[ACGTURYSWKMBDHVN]+|-")
+_BASES = re.compile(r"(?!NAN?$)[ACGTURYSWKMBDHVN]+|-")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.genome import Build, chromosome, harmonise_build
 from pyclone_pgsm.inputs.mutations.model import (
     NOT_SOMATIC,
-    PASSING_FILTERS,
     TYPES,
     VariantFile,
     Variants,
@@ -125,7 +124,7 @@ def read_table(
         place = ["pos", *_ALLELES]
         kept[place] = [trimmed(*each) for each in kept[place].itertuples(index=False)]
     build = _build(table.distinct("build"))
-    no_filter = all(text in PASSING_FILTERS - {"PASS"} for text in table.distinct("filter"))
+    no_filter = all(map(values.is_no_value, table.distinct("filter")))
     types = TYPES | {"sample_id": pd.CategoricalDtype(sorted(chosen.values()))}
     return Variants(
         table=kept.astype(types).assign(file=problems.file),
@@ -156,7 +155,11 @@ def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
     else:
         sample_ids = np.full(len(table), next(iter(chosen.values())), dtype=object)
     why_not = table.read(
-        "filter", lambda text: "" if all_filters else not_passed(re.split("[,;]", text)), object
+        "filter",
+        lambda text: "" if all_filters else not_passed(re.split("[,;]", text)),
+        object,
+        "",
+        may_miss=True,
     )
     if "status" in table and not all_filters:
         status = table.columns["status"]

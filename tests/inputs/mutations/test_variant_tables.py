@@ -72,16 +72,23 @@ def test_maf_filters_and_missing_counts(tmp_path: Path) -> None:
         maf_row(pos="5", allele2="C"),
         maf_row(pos="x", filter="wga,PASS"),
         maf_row(pos="7", filter="."),
+        maf_row(pos="8", filter="NA"),
+        maf_row(pos="9", ref_count="<NA>", filter="<NA>"),
+        maf_row(pos="10", allele2="NA"),
+        maf_row(pos="11", ref="nan"),
     )
     path = write(tmp_path, text, "x.maf")
     variants = read(path)
-    assert variants.table["pos"].tolist() == [1, 7]
+    assert variants.table["pos"].tolist() == [1, 7, 8]
     assert [(item.row, item.mutation_id, item.reason) for item in variants.left_out] == [
         (4, "17:2:C:T", "FILTER is common_variant, not PASS; `all_filters` takes it"),
         (5, "17:3:C:T", "t_ref_count has no value"),
         (6, "17:4:C:T", "t_alt_count has no value"),
         (7, "17:5:C:C", "the alternate allele is the reference"),
         (8, "17:x:C:T", "FILTER is wga, not PASS; `all_filters` takes it"),
+        (11, "17:9:C:T", "t_ref_count has no value"),
+        (12, "17:10:C:NA", "the allele 'NA' is no sequence of bases"),
+        (13, "17:11:nan:T", "the allele 'nan' is no sequence of bases"),
     ]
     assert all(type(value) in (str, int) for item in variants.left_out for value in item)
     assert "row 8, column Start_Position: 'x': not a number" in message(path, all_filters=True)
@@ -143,7 +150,7 @@ def test_plain(separator: str, tmp_path: Path) -> None:
     variants = read(write(tmp_path, text, "x.tsv"))
     assert counts(variants) == [("S1", "1:5:A:C", 30, 10), ("S2", "X:6:AC:A", 7, 10)]
     assert variants.unfiltered == []
-    unfiltered = maf(maf_row(filter="."), maf_row(pos="9", filter=""))
+    unfiltered = maf(maf_row(filter="."), maf_row(pos="9", filter=""), maf_row(pos="8", filter="NA"))
     assert read(write(tmp_path, unfiltered, "x.maf")).unfiltered == [str(tmp_path / "x.maf")]
 
 
