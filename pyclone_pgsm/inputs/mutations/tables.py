@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.columns import Style, read_columns
-from pyclone_pgsm.inputs.genome import Build, chromosome, harmonise_build
+from pyclone_pgsm.inputs.genome import chromosome, harmonise_build
 from pyclone_pgsm.inputs.mutations.model import (
     NOT_SOMATIC,
     TYPES,
@@ -119,11 +119,11 @@ def read_table(
     left_out = _left_out(rows[~used], problems.file)
     if not used.any():
         raise problems.give_up(why_nothing(len(rows), "rows", left_out), table.header_line)
-    kept = rows[used].drop(columns="why_not").reset_index(drop=True)
+    build = next(filter(None, rows.loc[used, "build"]), None)
+    kept = rows[used].drop(columns=["why_not", "build"]).reset_index(drop=True)
     if "ref" in table:
         place = ["pos", *_ALLELES]
         kept[place] = [trimmed(*each) for each in kept[place].itertuples(index=False)]
-    build = _build(table.distinct("build"))
     no_filter = all(map(values.is_no_value, table.distinct("filter")))
     types = TYPES | {"sample_id": pd.CategoricalDtype(sorted(chosen.values()))}
     return Variants(
@@ -196,10 +196,25 @@ def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
             "ref_counts": ref_counts,
             "alt_counts": alt_counts,
             "left_out_counts": 0,
+            "build": _builds(table, matters),
             "why_not": [str(next(filter(None, whys), "")) for whys in zip(*reasons)],
         }
     )
     return rows[sample_ids != ""]
+
+
+def _builds(table: Table, matters: NDArray[np.bool_]) -> NDArray[np.object_]:
+    """Return the genome build that each row names, "" if none; note rows with another than the first that matters."""
+    builds = table.read("build", lambda name: harmonise_build(name) or "", object)
+    known = matters & (builds != "")
+    if known.any():
+        first = int(np.argmax(known))
+        message = (
+            f"another genome build than in row {table.lines[first]}, {builds[first]}; convert some of the mutations "
+            "(liftover), or leave them out"
+        )
+        table.note(known & (builds != builds[first]), "build", message)
+    return builds
 
 
 def _note_other_variant_counts(
@@ -217,8 +232,3 @@ def _left_out(rows: pd.DataFrame, file: str) -> list[LeftOut]:
     names = mutation_ids(rows)
     fields = zip(rows["row"].tolist(), names, rows["sample_id"].tolist(), rows["why_not"].tolist())
     return [LeftOut(file, *each) for each in fields]
-
-
-def _build(names: list[str]) -> Build | None:
-    builds = {harmonise_build(name) for name in names} - {None}
-    return builds.pop() if len(builds) == 1 else None

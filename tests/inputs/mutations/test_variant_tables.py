@@ -113,6 +113,17 @@ def test_maf_rows_that_are_not_somatic(tmp_path: Path) -> None:
     assert len(read(path, all_filters=True).table) == 8
 
 
+def test_maf_of_two_genome_builds(tmp_path: Path) -> None:
+    """Rows that are not used may be of any build, and builds have several names."""
+    others = maf_row(build="hg38", filter="x", pos="2"), maf_row(build="GRCh38", sample="S2")
+    path = write(tmp_path, maf(maf_row(build="."), maf_row(build="37", pos="9"), *others), "x.maf")
+    assert read(VariantFile(path, {"S1": None})).builds == {str(path): "GRCh37"}
+    assert message(path) == (
+        "x.maf, row 6, column NCBI_Build: 'GRCh38': another genome build than in row 4, GRCh37; convert some of the "
+        "mutations (liftover), or leave them out"
+    )
+
+
 def test_maf_named_tumor_is_named_after_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, gzip.compress(maf(maf_row(sample="TUMOR")).encode()), "S7.maf.gz")
     assert counts(read(path)) == [("S7", "17:7577120:C:T", 30, 10)]
