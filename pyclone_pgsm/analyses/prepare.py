@@ -28,6 +28,7 @@ from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
 from pyclone_pgsm.inputs.sample_sheet import Patient
 from pyclone_pgsm.inputs.segments import Segments, join
 from pyclone_pgsm.inputs.segments.assignment import segments_of_samples
+from pyclone_pgsm.inputs.text import check_exist
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means, uncertain
 from pyclone_pgsm.ranges import check_bool, check_choice, check_kind
 from pyclone_pgsm.tsv import write_table
@@ -104,6 +105,7 @@ class Prepared:
 
 def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
     """Read and join the mutations and segments of one tumour; errors list all problems of the files."""
+    check_exist(patient.files)
     given = options.tumour_sample or ()
     tumour_samples = (given,) if isinstance(given, str) else tuple(given)
     variants = read_variants(

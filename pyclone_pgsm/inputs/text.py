@@ -9,14 +9,14 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO, TypeVar
 
 from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.files import storable
-from pyclone_pgsm.inputs.problems import FileProblems
+from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 
 T = TypeVar("T")
 
@@ -84,6 +84,16 @@ def open_lines(path: Path, problems: FileProblems) -> Iterator[TextIO]:
     """Open a file too large to hold in memory as lines of text; bytes that are not UTF-8 become U+FFFD."""
     with unpacked(path, problems) as file:
         yield io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline=None)
+
+
+def check_exist(paths: Iterable[Path]) -> None:
+    """Raise InputError for all files that do not exist; of others that cannot be opened, reading them tells why."""
+    found = {path: FileProblems(str(path)) for path in paths}
+    for path, problems in found.items():
+        with suppress(OSError):
+            if not path.exists():
+                problems.add("no such file")
+    raise_any(*found.values())
 
 
 def read_each(found: Sequence[FileProblems], read: Callable[[int], T]) -> dict[str, T]:

@@ -763,6 +763,20 @@ def test_sheet_without_columns(tmp_path: Path) -> None:
         read_sheet(tmp_path / "no.csv")
 
 
+def test_all_missing_files_are_named(tmp_path: Path) -> None:
+    write(tmp_path, a_vcf=vcf("1:1:30,10"))
+    path = sheet(tmp_path, "P,R1,a.vcf,b.tsv,,", "P,R2,c.vcf;a.vcf,b.tsv;d.tsv,,")
+    assert refused("validate", "--samples", path).splitlines()[:-1] == [
+        f"{'' if line else 'pyclone-pgsm: patient P: '}{tmp_path / name}: no such file"
+        for line, name in enumerate(("c.vcf", "b.tsv", "d.tsv"))
+    ]
+    told = refused("prepare", tmp_path / "c.vcf", "-c", f"R1={tmp_path / 'd.tsv'}", "-o", tmp_path / "out")
+    assert told.splitlines() == [
+        f"pyclone-pgsm: {tmp_path / 'c.vcf'}: no such file",
+        f"--segments {tmp_path / 'd.tsv'}: no such file",
+    ]
+
+
 @pytest.fixture(scope="module")
 def cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cohort")
