@@ -197,15 +197,18 @@ def _loose_start(lines: Sequence[str], style: Style, problems: FileProblems) -> 
             "a header is expected whose column names are separated by tabs, commas, semicolons or spaces"
         )
         raise problems.give_up(message, header_line, lines[first].strip())
-    rows = (
+    rows = [
         record
         for record in records(lines[below:], separator, below + 1, problems)
         if "".join(record[1]).strip() and not record[1][0].startswith("#")
-    )
-    first_row = list(itertools.islice(rows, 1))
-    if first_row and len(without_blank_end(first_row[0][1], len(names))) == len(names) + 1:
+    ]
+    wide = len(names) + 1
+    of_first = without_blank_end(rows[0][1], wide) if rows else []
+    are_numbered = len(rows) > 1 and is_increasing([fields[0] for _, fields in rows])
+    # an empty field at the end is a value only if R has numbered the rows, else there is a separator behind the row
+    if len(of_first) == wide and (of_first[-1].strip() or are_numbered):
         names = ["", *names]
-    return header_line, names, [], itertools.chain(first_row, rows)
+    return header_line, names, [], iter(rows)
 
 
 def _first_line(lines: Sequence[str], is_wanted: Callable[[str], bool], problems: FileProblems) -> int:
@@ -238,6 +241,13 @@ def _loose_names(line: str) -> tuple[list[str], str]:
     separator = max(SEPARATORS, key=text.count)
     names = split(text.strip(" \n"), separator if separator in text else " ")
     return without_blank_end(names, 0), separator if separator in text else " "
+
+
+def is_increasing(texts: Sequence[str]) -> bool:
+    """Whether texts are whole numbers of at most 18 digits, each larger than the one before it."""
+    if not all(text.isdecimal() and len(text) <= 18 for text in texts):
+        return False
+    return all(int(a) < int(b) for a, b in itertools.pairwise(texts))
 
 
 def without_blank_end(fields: list[str], width: int) -> list[str]:

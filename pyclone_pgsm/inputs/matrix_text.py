@@ -27,6 +27,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import (
     Record,
     collect,
+    is_increasing,
     note_uneven,
     records,
     skip_comments,
@@ -189,7 +190,7 @@ def _header(
         if len(first) > 1 and _is_count(first) and (len(first) > 2 or any("." in text for text in second)):
             raise problems.give_up(_UNCLEAR, line)
         return None
-    if len(first) == 1 or not _is_increasing(first[1:]):
+    if len(first) == 1 or not is_increasing(first[1:]):
         return None
     if not first[0] or (second[0] and _is_value(second[0])):
         return first
@@ -228,12 +229,6 @@ def _is_row_name(text: str) -> bool:
 def _is_count(texts: list[str]) -> bool:
     """Whether texts are 0, 1, .. or 1, 2, .., as programs name columns."""
     return texts in ([str(start + place) for place in range(len(texts))] for start in (0, 1))
-
-
-def _is_increasing(texts: list[str]) -> bool:
-    if not all(text.isdecimal() for text in texts):
-        return False
-    return all(int(a) < int(b) for a, b in itertools.pairwise(texts))
 
 
 # --- rows ---------------------------------------------------------------------------------------------------

@@ -227,6 +227,12 @@ SEGMENTS = {
         [*PLACE, *COPIES],
         [("", "1", 11, 99, 2, 1)],
     ),
+    "Battenberg: row numbers, and nothing for NA at the end of all rows": (
+        "\t".join(BATTENBERG.split()[:13])
+        + "\n1\t1\t11\t99\t0.6\t1\t0.1\t3\t2\t1\t1\t\t\t\n2\t2\t11\t99\t0.6\t1\t0.1\t3\t2\t1\t1\t\t\t\n",
+        [*PLACE, *COPIES],
+        [("", "1", 11, 99, 2, 1), ("", "2", 11, 99, 2, 1)],
+    ),
     "Battenberg of PCAWG: sample, and columns clone_* before those of solution A": (
         tabs(
             "sample Battenberg chr startpos endpos clone_frac clone_nMaj clone_nMin subclone_frac subclone_nMaj "

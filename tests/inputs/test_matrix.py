@@ -226,6 +226,7 @@ def test_bad_row(tmp_path: Path, row: str, message: str) -> None:
         ("1,2\n3\n", "t.csv, row 2: 1 field found"),
         ("1,2\n3\n", "1 field found, 2 expected as in the first row"),
         ("x,y\n1\n2\n", "t.csv, row 2: 1 field found, 2 expected as in the header"),
+        (f"a,{'9' * 5000},{'9' * 5001}\nb,1,2\n", "t.csv, row 1, column x1: '999"),
         ("x,y\n1,5,2\n2,5,3\n", "t.csv, row 2: 3 fields found, 2 expected as in the header"),
         ("id,x\nu,1\nv,2\nu,3\n", "t.csv, row 4: 'u': row 2 has this name, too; names of rows are distinct"),
         ("id,x\nu,1\n,2\n", "t.csv, row 3: '': empty; every row needs a name"),
