@@ -14,9 +14,9 @@ from pyclone_pgsm.files import storable
 
 T = TypeVar("T")
 
-CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Control characters (C0 and C1), line separators, and halves of surrogate pairs: in a name they would break lines and
-columns, control a terminal, or could not be written."""
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\ud800-\udfff\ufeff]")
+"""Control characters (C0 and C1), line separators, halves of surrogate pairs, and spaces without width: in a name they
+would break lines and columns, control a terminal, could not be written, or could not be seen."""
 
 LISTED = 1000
 """Number of faults of one kind in one column that are kept individually; the others are only counted."""

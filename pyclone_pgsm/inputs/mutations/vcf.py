@@ -42,6 +42,7 @@ from pyclone_pgsm.inputs.mutations.naming import choose_samples, further_samples
 from pyclone_pgsm.inputs.mutations.vcf_header import (
     COLUMNS,
     FIXED,
+    NO_TEXT,
     WITHOUT_SAMPLES,
     Header,
     column_names,
@@ -53,7 +54,6 @@ from pyclone_pgsm.inputs.text import file_stem, open_lines
 from pyclone_pgsm.inputs.values import LARGEST_POSITION
 
 _MISSING = "."
-_NO_TEXT = "\ufffd"
 _NO_NAME = re.compile(r"[\s,]")
 _POSITION = re.compile(r"[0-9]{1,18}")
 _NO_POSITION = "no position; expected a whole number, 1 or more"
@@ -159,7 +159,7 @@ def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[in
     chrom, pos, _, ref, alts, _, filters, info = fields[: len(WITHOUT_SAMPLES)]
     formats = fields[len(WITHOUT_SAMPLES)] if len(fields) > len(WITHOUT_SAMPLES) else _MISSING
     for name, text in zip(("#CHROM", "REF", "ALT", "FILTER", "FORMAT"), (chrom, ref, alts, filters, formats)):
-        if _NO_TEXT in text:
+        if NO_TEXT in text:
             raise FaultError(text, "not UTF-8", name)
     if not chrom or _NO_NAME.search(chrom):
         raise FaultError(chrom, "no name; expected a chromosome, such as 1, chr1 or X", "#CHROM")

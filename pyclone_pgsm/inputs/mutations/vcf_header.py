@@ -9,6 +9,8 @@ from pyclone_pgsm.inputs.problems import FileProblems
 
 FIXED = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT")
 """The columns before those of the samples."""
+NO_TEXT = "\ufffd"
+"""What stands for bytes that are not UTF-8."""
 WITHOUT_SAMPLES = FIXED[:-1]
 """The columns of a VCF without samples."""
 COLUMNS = f"the columns of a VCF are {', '.join(FIXED)} and the samples, separated by tabs"
@@ -103,4 +105,6 @@ def _sample_names(line: str, number: int, problems: FileProblems) -> tuple[int, 
             raise problems.give_up("two columns have this name; rename one", number, name)
         if not name.strip():
             raise problems.give_up("a sample column without a name", number)
+        if NO_TEXT in name:
+            raise problems.give_up("not UTF-8; save the file as UTF-8", number, name)
     return len(names), samples

@@ -371,6 +371,8 @@ def test_faults(records: str, expected: str, tmp_path: Path) -> None:
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = write(tmp_path, vcf(record("AD", "30,10", filters="PA\xffSS")).encode("latin-1"))
     assert message(path) == "t.vcf, row 3, column FILTER: 'PA�SS': not UTF-8"
+    path = write(tmp_path, vcf(record("AD", "30,10"), names=("T\xe9",)).encode("latin-1"))
+    assert message(path) == "t.vcf, row 2: 'T�': not UTF-8; save the file as UTF-8"
 
 
 def test_all_faults_are_told_in_order(tmp_path: Path) -> None:
