@@ -20,8 +20,9 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 _NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", ".", "-"})
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
-LARGEST_COUNT = 2**53 - 1
-"""Above this, neighbouring integers are no longer distinct as floats."""
+LARGEST_COUNT = 2**31 - 1
+"""The largest whole number in a VCF. Real depths are far smaller, and tails of their distributions are summed read by
+read."""
 
 LARGEST_COPY_NUMBER = 1000
 """Real amplifications are smaller; larger numbers come from a wrong column."""

@@ -288,7 +288,7 @@ STRANGE = {
     "data/major_cn: [39, 1] is 1000000; expected a copy number": put("data/major_cn", 10**6, (-1, -1)),
     "data/minor_cn: [39, 1] is more than major_cn": put("data/minor_cn", 999, (-1, -1)),
     "data/normal_cn: [39, 1] is 0": put("data/normal_cn", 0, (-1, -1)),
-    "data/ref_counts: [39, 1] is 9007199254740993": put("data/ref_counts", 2**53 + 1, (-1, -1)),
+    "data/ref_counts: [39, 1] is 2147483648": put("data/ref_counts", 2**31, (-1, -1)),
     "data/tumour_content: [39, 1] is nan": put("data/tumour_content", np.nan, (-1, -1)),
     "data/tumour_content: [39, 1] is 7.0": put("data/tumour_content", 7.0, (-1, -1)),
     "data/error_rate: [39, 1] is 0.5": put("data/error_rate", 0.5, (-1, -1)),

@@ -76,7 +76,7 @@ ids = (
     .map(str.strip)
     .filter(bool)
 )
-counts = st.one_of(st.integers(0, 200), st.integers(0, 2**53 - 1))
+counts = st.one_of(st.integers(0, 200), st.integers(0, 2**31 - 1))
 
 
 @st.composite

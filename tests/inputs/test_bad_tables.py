@@ -55,8 +55,8 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "t.tsv", **option
         ("m\tS\t10\t2.5\t1\t1\t2", "row 2, column alt_counts: '2.5': fractional"),
         ("m\tS\t10\t1e-9\t1\t1\t2", "'1e-9': fractional"),
         (
-            "m\tS\t9007199254740992\t5\t1\t1\t2",
-            "'9007199254740992': too large, above 9007199254740991; expected a number",
+            "m\tS\t2147483648\t5\t1\t1\t2",
+            "'2147483648': too large, above 2147483647; expected a number",
         ),
         ("m\tS\t1e999\t5\t1\t1\t2", "'1e999': too large"),
         ("m\tS\t1_000\t5\t1\t1\t2", "'1_000': not a number"),

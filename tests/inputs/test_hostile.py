@@ -393,8 +393,8 @@ def test_any_cell_of_any_format_of_segments(tmp_path: Path, name: str) -> None:
 
 
 def test_huge_counts_are_no_trouble(tmp_path: Path) -> None:
-    """As many reads as a whole number can be exact: finite results."""
-    for counts in ("1e15\t1e15", "9007199254740991\t0", "0\t2147483648"):
+    """As many reads as a VCF can have: finite results."""
+    for counts in ("2e9\t2e9", "2147483647\t0", "0\t2147483647"):
         content = text("m.tsv").replace("31\t11", counts)
         (tmp_path / "m.tsv").write_text(content)
         (tmp_path / "segments.tsv").write_text(text("segments.tsv"))

@@ -51,7 +51,7 @@ def reasons(path: Path, **options: object) -> list[tuple[int | None, str, str]]:
         ("RADIA", "GT:DP:INDEL:AD:AF", "0/1:106:0:95,11:0.9,0.1", "C", "T", [(95, 11)]),
         ("PCGR", "GT:DPC:DPT:ADC:ADT:AL", "0/1:237:144:.,.:112,32:1,3,4,2", "C", "T", [(112, 32)]),
         ("TCGA's MuTect1", "TD:ND:TR:NR", "15,3:31,2:18:33", "C", "T", [(15, 3)]),
-        ("more reads than 31 bits hold", "AD", "3,99999999999", "C", "T", [(3, 99_999_999_999)]),
+        ("as many reads as 31 bits hold", "AD", "3,2147483647", "C", "T", [(3, 2_147_483_647)]),
         ("no reads", "AD", "0,0", "C", "T", [(0, 0)]),
     ],
 )  # fmt: skip
@@ -341,7 +341,7 @@ def test_what_is_not_used_is_not_looked_at(tmp_path: Path) -> None:
         (record("AD", "30,ten"), "row 3, column T: 'ten': AD: not a number; expected a number of reads"),
         (record("AD", "30,-1"), "row 3, column T: '-1': AD: negative; expected a number of reads"),
         (record("AD", "30,1.5"), "row 3, column T: '1.5': AD: fractional"),
-        (record("AD", f"30,{2**53}"), "row 3, column T: '9007199254740992': AD: too large"),
+        (record("AD", f"30,{2**31}"), "row 3, column T: '2147483648': AD: too large"),
         (record("GT:TAR:TIR", "0/1:x:3"), "row 3, column T: 'x': TAR: not a number"),
         (record("AD", "30,10", pos="ten"), "row 3, column POS: 'ten': no position; expected a whole number"),
         (record("AD", "30,10", pos="-3"), "row 3, column POS: '-3': no position"),
