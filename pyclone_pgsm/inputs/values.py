@@ -182,6 +182,11 @@ def checked(parameter: str, value: float | None, share: Real, sample: str | None
     return number
 
 
+def gene(text: str) -> str:
+    """Return the name of a gene in one line; "" for a missing one."""
+    return "" if is_no_value(text) else one_line(text)
+
+
 def one_line(text: str) -> str:
     """Replace control characters and white space in an annotation by single spaces."""
     return " ".join(CONTROL.sub(" ", text).split())

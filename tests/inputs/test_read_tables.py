@@ -339,7 +339,7 @@ def test_a_total_that_contradicts_the_alleles(write: Any) -> None:
 def test_annotations(write: Any) -> None:
     first = write(
         LONG + "\tChromosome\tstart\tRef\tHugo_Symbol\talt",
-        "m1\tS1\t10\t5\t1\t1\t2\tchrX\t007\tA\t\t",
+        "m1\tS1\t10\t5\t1\t1\t2\tchrX\t007\tA\tNA\t",
         "m1\tS2\t10\t5\t1\t1\t2\tchrY\t8\tC\t TP53 \t",
         "m0\tS2\t0\t0\t1\t1\t2\tchrY\t8\tC\tKRAS\t",
         name="a.tsv",

@@ -191,7 +191,7 @@ def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
             "pos": table.read("pos", _POSITION, object, matters=matters),
             "ref": ref,
             "alt": alt,
-            "gene": table.read("gene", values.one_line, object),
+            "gene": table.read("gene", values.gene, object),
             "sample_id": sample_ids,
             "ref_counts": ref_counts,
             "alt_counts": alt_counts,

@@ -71,7 +71,7 @@ def rows_of(
             else table.read("sample_id", values.Name("sample_id"), object),
         }
         | {
-            kept_as: table.columns[name].map(values.one_line, object)
+            kept_as: table.columns[name].map(values.gene if kept_as == "gene" else values.one_line, object)
             for kept_as, name in columns_by_part(table.columns, ANNOTATIONS).items()
         },
         dtype=object,

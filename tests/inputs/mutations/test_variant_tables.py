@@ -167,9 +167,10 @@ def test_plain(separator: str, tmp_path: Path) -> None:
 
 def test_plain_with_other_names(tmp_path: Path) -> None:
     header = "CHROMOSOME\tPosition\tRef\tAlt\tref_counts\tvar_counts\tgene\tnote"
-    variants = read(write(tmp_path, plain("1\t5\tA\tC\t30\t10\tTP53\tx", header=header), "S1.tsv"))
-    assert counts(variants) == [("S1", "1:5:A:C", 30, 10)]
-    assert variants.table["gene"].tolist() == ["TP53"]
+    rows = "1\t5\tA\tC\t30\t10\tTP53\tx", "1\t6\tA\tC\t30\t10\tNA\tx"
+    variants = read(write(tmp_path, plain(*rows, header=header), "S1.tsv"))
+    assert counts(variants) == [("S1", "1:5:A:C", 30, 10), ("S1", "1:6:A:C", 30, 10)]
+    assert variants.table["gene"].tolist() == ["TP53", ""]
 
 
 def test_plain_with_two_columns_of_variant_reads(tmp_path: Path) -> None:
