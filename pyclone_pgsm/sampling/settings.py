@@ -68,6 +68,9 @@ TARGETS = ("annealed", "plain")
 PARTICLES = 20
 MANY_OBSERVATIONS = 5000
 """With more observations, a particle Gibbs move takes as long as a sweep, and changes less than a merge-split move."""
+HUGE = 200_000
+"""With more observations, eight moves of close blocks and as many exchanges take four times as long as a sweep, and a
+run ends after its largest number of iterations."""
 APART = "apart"
 """Value of ``init`` with which each chain starts differently."""
 MANY, SOME, FEW = 50, 20, 5
@@ -274,8 +277,9 @@ class Settings:
         Sampler: "mixed", or "mixed-sams" for more than 5,000 observations, unless an option of the particle Gibbs moves
         is given.
         Split-merge moves per iteration of the default sampler, or of "mixed": one with balanced anchors (uniform ones
-        for more than two anchors, which no other proposal can draw), and 16 with anchors in close blocks, or 8 for more
-        than 5,000 observations. Any other sampler makes 4, none of them with anchors in close blocks.
+        for more than two anchors, which no other proposal can draw), and 16 with anchors in close blocks, 8 for more
+        than 5,000 observations, 2 for more than 200,000. Any other sampler makes 4, none of them with anchors in close
+        blocks.
         Updates of hyperparameters whose change takes long: in each iteration, or in every third for more than 1,000
         observations.
 
@@ -298,7 +302,7 @@ class Settings:
         requires_particles = any(getattr(self, name) != getattr(Settings, name) for name in OF_PARTICLES)
         is_mixed = self.sampler in (None, "mixed")
         moves = 1 if is_mixed else 4
-        close_moves = 0 if not is_mixed else 8 if is_large else 16
+        close_moves = 0 if not is_mixed else 2 if num_observations > HUGE else 8 if is_large else 16
         return replace(
             self,
             sampler=self.sampler or ("mixed-sams" if is_large and not requires_particles else "mixed"),

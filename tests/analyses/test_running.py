@@ -299,7 +299,7 @@ def test_settings_chosen_from_the_data():
     assert not Settings(iterations=7).resolve(100).until_converged
     assert (few.moves, few.proposal, few.hyper_every) == (1, "balanced", 1)
     assert (many.moves, many.proposal, many.hyper_every) == (1, "balanced", 3)
-    assert (few.close_moves, many.close_moves) == (16, 8)
+    assert (few.close_moves, Settings().resolve(200_000).close_moves, many.close_moves) == (16, 8, 2)
     assert (few.sampler, many.sampler) == ("mixed", "mixed-sams")
     assert Settings(sampler="mixed").resolve(10**6).sampler == "mixed"
     for asked in ({"anchors": 3}, {"particles": 10}, {"targets": "plain"}, {"resampling": "optimal"}):
