@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs import values
+
 SUBCLONAL: dict[str, type[np.number]] = {
     "subclonal_major_cn": np.int64,
     "subclonal_minor_cn": np.int64,
@@ -17,17 +19,20 @@ SUBCLONAL: dict[str, type[np.number]] = {
 }
 """Columns of a second copy-number state, and their types."""
 DEFAULT_TUMOUR_CONTENT = 1.0
-PLACEHOLDERS: dict[str, float] = {
-    "ref_counts": 0,
-    "alt_counts": 0,
-    "major_cn": 1,
-    "minor_cn": 1,
-    "normal_cn": 2,
-    "tumour_content": DEFAULT_TUMOUR_CONTENT,
-    "error_rate": np.nan,
-    **dict.fromkeys(SUBCLONAL, 0),
+COLUMNS: dict[str, tuple[values.Whole | values.Real, float]] = {
+    "ref_counts": (values.READS, 0),
+    "alt_counts": (values.READS, 0),
+    "major_cn": (values.COPIES, 1),
+    "minor_cn": (values.COPIES, 1),
+    "normal_cn": (values.NORMAL_COPIES, 2),
+    "tumour_content": (values.TUMOUR_CONTENT, DEFAULT_TUMOUR_CONTENT),
+    "error_rate": (values.ERROR_RATE, np.nan),
+    "subclonal_major_cn": (values.COPIES, 0),
+    "subclonal_minor_cn": (values.COPIES, 0),
+    "subclonal_fraction": (values.SUBCLONAL_FRACTION, 0),
 }
-"""Arrays of the observations, with their values where a mutation has no row in a sample."""
+"""Arrays of the observations: what their values may be, and what they are where a mutation has no row in a sample."""
+PLACEHOLDERS = {name: otherwise for name, (_, otherwise) in COLUMNS.items()}
 CLONAL = "clonal"
 """The genotype prior of copies that all tumour cells have."""
 GENOTYPE_PRIORS = ("major", "parental", "total", CLONAL, "ab", "bb", "no-zygosity")

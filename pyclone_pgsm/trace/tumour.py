@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
@@ -13,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs import values as columns
-from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, LeftOut, Observations
+from pyclone_pgsm.inputs.observations import COLUMNS, PRIORS_WITHOUT_COPY_NUMBERS, LeftOut, Observations
 from pyclone_pgsm.inputs.read_counts.layout import ANNOTATIONS
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.trace.hyperparameters import values_of
@@ -24,8 +22,7 @@ from pyclone_pgsm.trace.values import (
     Values,
     check_keys,
     check_names,
-    of_share,
-    of_whole,
+    of_column,
     refuse,
     shown,
     within,
@@ -42,17 +39,8 @@ BINOMIAL = 10.0
 """A precision above this many times the median depth is equivalent to the binomial."""
 
 MATRICES: dict[str, Values] = {
-    "ref_counts": of_whole(columns.READS),
-    "alt_counts": of_whole(columns.READS),
-    "major_cn": of_whole(columns.COPIES),
-    "minor_cn": of_whole(columns.COPIES),
-    "normal_cn": of_whole(columns.NORMAL_COPIES),
-    "tumour_content": of_share(columns.TUMOUR_CONTENT),
-    "error_rate": of_share(columns.ERROR_RATE, math.nan),
     "has_data": Values("bool", within(0, 1), "true or false"),
-    "subclonal_major_cn": of_whole(columns.COPIES),
-    "subclonal_minor_cn": of_whole(columns.COPIES),
-    "subclonal_fraction": of_share(columns.SUBCLONAL_FRACTION, 0.0),
+    **{name: of_column(*allowed) for name, allowed in COLUMNS.items()},
 }
 """Datasets of ``/data`` with one row for each mutation and one column for each sample."""
 

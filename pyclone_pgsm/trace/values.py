@@ -1,6 +1,5 @@
 """Allowed numbers, texts and JSON values of a trace; a :class:`Fault` locates an invalid one in the file."""
 
-import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -61,21 +60,16 @@ class Values(NamedTuple):
             raise Fault(where, f"[{index}] is {values[tuple(place)]}; expected {self.expected}")
 
 
-def of_whole(reader: Whole) -> Values:
-    """Return the allowed numbers of a column of an input table."""
-    return Values("int64", within(reader.lowest, reader.highest), reader.expected)
-
-
-def of_share(reader: Real, exception: float | None = None) -> Values:
-    """Return the allowed numbers of a column of an input table, and `exception`, which represents a missing value."""
+def of_column(reader: Whole | Real, placeholder: float) -> Values:
+    """Return the allowed numbers of a column of an input table, with the `placeholder` of a missing value."""
+    if isinstance(reader, Whole):
+        return Values("int64", within(reader.lowest, reader.highest), reader.expected)
     inside = within(0.0, reader.highest, above=True, below=reader.below)
-
-    def is_allowed(values: NDArray[Any]) -> NDArray[np.bool_]:
-        if exception is None:
-            return inside(values)
-        return inside(values) | (np.isnan(values) if math.isnan(exception) else values == exception)
-
-    return Values("float64", is_allowed, reader.expected)
+    return Values(
+        "float64",
+        lambda values: inside(values) | np.isclose(values, placeholder, 0.0, 0.0, equal_nan=True),
+        reader.expected,
+    )
 
 
 def has_control(text: str) -> bool:

@@ -1,6 +1,6 @@
 """Reader of one input file: its rows as typed columns, with each value checked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.columns import Style
-from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL
+from pyclone_pgsm.inputs.observations import COLUMNS, PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems
 from pyclone_pgsm.inputs.read_counts.layout import (
     ANNOTATIONS,
     DIPLOID,
+    REQUIRED,
     is_read,
     note_header_problems,
     uses_total_only,
@@ -21,21 +22,8 @@ from pyclone_pgsm.inputs.read_counts.layout import (
 from pyclone_pgsm.inputs.table import Table, columns_by_part
 from pyclone_pgsm.inputs.text import file_stem
 
-_WHOLE = {
-    "ref_counts": values.READS,
-    "alt_counts": values.READS,
-    "var_counts": values.READS,
-    "major_cn": values.COPIES,
-    "minor_cn": values.COPIES,
-    "total_cn": values.COPIES,
-    "normal_cn": values.NORMAL_COPIES,
-}
-_SECOND: dict[str, Callable[[str], float]] = {
-    "subclonal_major_cn": values.COPIES,
-    "subclonal_minor_cn": values.COPIES,
-    "subclonal_fraction": values.SUBCLONAL_FRACTION,
-}
-_SHARES = {"tumour_content": values.TUMOUR_CONTENT, "error_rate": values.ERROR_RATE}
+_WHOLE = {name: COLUMNS[name][0] for name in REQUIRED[1:]}
+_WHOLE |= {"var_counts": values.READS, "total_cn": values.COPIES}
 _FAULTY = -1
 STYLE = Style("a table of read counts as text", is_read)
 
@@ -91,8 +79,8 @@ def rows_of(
     numbers |= _second_states(table)
     if genotype_prior == "total":
         _note_other_total(numbers, table)
-    for name, reader in _SHARES.items():
-        numbers[name] = _share(table, name, reader, given[name], texts["sample_id"])
+    for name, option in given.items():
+        numbers[name] = _share(table, name, option, texts["sample_id"])
     return texts.assign(row=table.lines, named_after_file=named_after_file, **numbers)
 
 
@@ -105,11 +93,7 @@ def _own_name(problems: FileProblems) -> str:
 
 
 def _share(
-    table: Table,
-    name: str,
-    reader: values.Real,
-    option: float | Mapping[str, float] | None,
-    sample_ids: pd.Series,
+    table: Table, name: str, option: float | Mapping[str, float] | None, sample_ids: pd.Series
 ) -> NDArray[np.float64]:
     """Return the option's value for the sample of each row; where it has none, that of the column, or else NaN."""
     if isinstance(option, Mapping):
@@ -117,7 +101,7 @@ def _share(
     else:
         given = np.full(len(table), np.nan if option is None else option)
     is_open = np.isnan(given)
-    return np.where(is_open, table.read(name, reader, np.float64, np.nan, matters=is_open), given)
+    return np.where(is_open, table.read(name, COLUMNS[name][0], np.float64, np.nan, matters=is_open), given)
 
 
 def _merge_variant_counts(numbers: dict[str, NDArray], table: Table) -> None:
@@ -167,7 +151,7 @@ def _second_states(table: Table) -> dict[str, NDArray]:
 
     numbers = {}
     for name, kind in SUBCLONAL.items():
-        found = table.read(name, _SECOND[name], kind, _FAULTY, may_miss=True)
+        found = table.read(name, COLUMNS[name][0], kind, _FAULTY, may_miss=True)
         numbers[name] = np.where(has_second, found, 0)
         table.note(is_empty[name] & has_second, name, message)
     _note_minor_above_major(numbers, "subclonal_minor_cn", "subclonal_major_cn", table)
