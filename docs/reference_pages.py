@@ -10,7 +10,6 @@ from typing import Any
 import typer
 
 from pyclone_pgsm.cli.app import app
-from pyclone_pgsm.cli.examples import EXAMPLES
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -60,7 +59,8 @@ def _command_section(name: str, command: Any) -> str:
         if panel != "Options" or len(panels) > 1:
             parts.append(f"**{panel}**")
         parts.append(_table(("option", "default", "meaning"), found))
-    parts.append("Examples:\n\n```sh\n" + "\n".join(EXAMPLES[name]) + "\n```")
+    title, *examples = command.epilog.split("\n\n")
+    parts.append(f"{title}\n\n```sh\n" + "\n".join(examples) + "\n```")
     return "\n\n".join(part for part in parts if part)
 
 

@@ -17,7 +17,6 @@ from small_runs import run
 
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.cli.app import app
-from pyclone_pgsm.cli.examples import EXAMPLES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -98,10 +97,11 @@ def test_commands_in_the_pages_have_their_options() -> None:
 
 
 def test_each_command_has_examples_in_its_help() -> None:
-    assert set(EXAMPLES) == set(COMMANDS)
-    for name, calls in EXAMPLES.items():
+    for name, command in COMMANDS.items():
+        title, *calls = command.epilog.split("\n\n")
+        assert title == "Examples:"
+        assert calls
         for call in calls:
-            assert call in COMMANDS[name].epilog
             program, *words = shlex.split(call)
             assert (program, words[0]) == ("pyclone-pgsm", name)
             check_call(words)

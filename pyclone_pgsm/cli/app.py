@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,6 @@ import typer
 from pyclone_pgsm import __version__
 from pyclone_pgsm.cli.analyze import analyze, prepare, run, validate
 from pyclone_pgsm.cli.cluster import cluster, likelihoods
-from pyclone_pgsm.cli.examples import epilog
 from pyclone_pgsm.cli.handover import export, report, score
 from pyclone_pgsm.cli.simulate import simulate
 from pyclone_pgsm.cli.traces import merge, plot, resume, summarize
@@ -54,23 +54,63 @@ def options(
     """Which mutations of a tumour belong to the same clone, and in what share of its cells."""
 
 
-for command in (
-    analyze,
-    validate,
-    run,
-    prepare,
-    cluster,
-    likelihoods,
-    resume,
-    merge,
-    summarize,
-    plot,
-    report,
-    export,
-    score,
-    simulate,
-):
-    app.command(epilog=epilog(command.__name__))(command)
+EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
+    analyze: (
+        "pyclone-pgsm analyze tumour.tsv",
+        "pyclone-pgsm analyze S1.tsv S2.tsv --tumour-content S1=0.8 --tumour-content S2=0.6 -o OUT",
+        "pyclone-pgsm analyze R1.vcf.gz R2.vcf.gz -c R1_subclones.txt -c R2_subclones.txt --sex female -o OUT",
+        "pyclone-pgsm analyze --samples cohort.csv -o results",
+    ),
+    validate: (
+        "pyclone-pgsm validate tumour.tsv",
+        "pyclone-pgsm validate R1.vcf.gz -c R1_subclones.txt --sex female",
+    ),
+    run: (
+        "pyclone-pgsm run tumour.tsv -o trace.h5",
+        "pyclone-pgsm run tumour.tsv -o second.h5 --seed 2",
+    ),
+    prepare: (
+        "pyclone-pgsm prepare R1.vcf.gz R2.vcf.gz -c R1_subclones.txt -c R2_subclones.txt -o joined",
+        "pyclone-pgsm prepare --samples cohort.csv -o joined",
+    ),
+    cluster: (
+        "pyclone-pgsm cluster points.csv --likelihood normal --standardise",
+        "pyclone-pgsm cluster answers.tsv --likelihood bernoulli --param a0=0.5 --param b0=0.5 -o OUT",
+        "pyclone-pgsm cluster counts.csv --likelihood poisson.py:Poisson -o OUT",
+    ),
+    likelihoods: ("pyclone-pgsm likelihoods",),
+    resume: (
+        "pyclone-pgsm resume OUT/trace.h5",
+        "pyclone-pgsm resume trace.h5 --max-iterations 20000",
+    ),
+    merge: ("pyclone-pgsm merge first.h5 second.h5 -o all.h5",),
+    summarize: (
+        "pyclone-pgsm summarize trace.h5 -o OUT",
+        "pyclone-pgsm summarize OUT/trace.h5 -o finer --consensus mpear",
+    ),
+    plot: ("pyclone-pgsm plot OUT/trace.h5 -o pictures --format svg",),
+    report: (
+        "pyclone-pgsm report OUT -o report.html",
+        "pyclone-pgsm report all.h5 -o report.html --force",
+    ),
+    export: (
+        "pyclone-pgsm export OUT --format pairtree -o trees",
+        "pyclone-pgsm export OUT --format maf --source tumour.maf -o tumour.ccf.maf",
+        "pyclone-pgsm export OUT --format vcf --source S1=s1.vcf.gz -o s1.ccf.vcf.gz",
+        "pyclone-pgsm export OUT --format metient --primary S1 -o sites.tsv",
+    ),
+    score: (
+        "pyclone-pgsm score OUT simulated.truth.tsv",
+        "pyclone-pgsm score pyclone_vi.tsv simulated.truth.tsv",
+    ),
+    simulate: (
+        "pyclone-pgsm simulate -o DIR",
+        "pyclone-pgsm simulate -o DIR --name deep --samples 2 --purity 0.9 --purity 0.6 --depth 500",
+    ),
+}
+"""All commands, each with the examples at the end of its help."""
+for command, examples in EXAMPLES.items():
+    app.command(epilog="\n\n".join(["Examples:", *examples]))(command)
 
 
 def settle() -> None:
