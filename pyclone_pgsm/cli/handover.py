@@ -90,7 +90,6 @@ def export(
     chosen = find_format(format)
     refuse_ineffective(context, EFFECTS)
     check_output(chosen, out, force, filter(None, (path, drivers, result, result / "trace.h5")))
-    written = [out / name for name in chosen.files] or [out]
     names = _lines(drivers) if drivers else []
     opened = open_trace(result, consensus=given["consensus"], burn_in=given["burn_in"])
     notes = opened.export(
@@ -103,7 +102,8 @@ def export(
         drivers=names,
         force=force,
     )
-    say(given, *opened.notes, *_doubts(opened), *notes, f"written: {', '.join(map(str, written))}")
+    written = ", ".join(str(out / name) for name in chosen.files) or out
+    say(given, *opened.notes, *_doubts(opened), *notes, f"written: {written}")
 
 
 def _lines(path: Path) -> list[str]:

@@ -66,18 +66,11 @@ def find_format(name: str) -> Format:
 
 
 def check_output(chosen: Format, out: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
-    """Raise an error for an output that exists, if `force` is False, or is an input, or a folder instead of a file."""
-    if not chosen.files:
-        if out.is_dir():
-            raise UsageError(
-                f"`out` {out}: is a folder; `format` {chosen.name} writes one file: give its name"
-            )
+    """Check the file or the folder of a format: see :func:`check_file` and :func:`check_files`."""
+    if chosen.files:
+        check_files(out, chosen.files, force, inputs)
+    else:
         check_file(out, force, inputs)
-        return
-    if out.exists() and not out.is_dir():
-        listed = " and ".join(chosen.files)
-        raise UsageError(f"`out` {out}: is a file; `format` {chosen.name} writes {listed}: give a folder")
-    check_files(out, chosen.files, force, inputs)
 
 
 def export(answer: Answer, chosen: Format, out: Path, options: ExportOptions) -> list[str]:

@@ -696,8 +696,8 @@ def test_refused(result: Result, tmp_path: Path) -> None:
     for format, out, error, message in (
         ("nexus", "o", UsageError, "`format` 'nexus': must be one of pyclone, "),
         ("clonevol", "there", OutputError, "exists already: use `force`"),
-        ("clonevol", "folder", UsageError, "is a folder; `format` clonevol writes one file"),
-        ("citup", "there", UsageError, "is a file; `format` citup writes freq.txt and clusters.txt"),
+        ("clonevol", "folder", OutputError, "folder is a folder: give the name of a file"),
+        ("citup", "there", OutputError, "there is a file: give a folder"),
         ("maf", "o", UsageError, "annotates your own MAF: name it with `source`"),
         ("vcf", "o", UsageError, "annotates your own VCF: name it with `source`"),
     ):
