@@ -8,9 +8,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import bokeh
 import numpy as np
-from bokeh.document import Document
+from bokeh.core.types import ID
+from bokeh.embed import json_item
 from bokeh.models import (
     BasicTicker,
     ColumnDataSource,
@@ -95,10 +95,8 @@ def _item(
             for key, each in value.items()
         }
 
-    document = Document()
-    document.add_root(made)
-    item = {"doc": document.to_json(deferred=False), "root_id": made.id, "version": bokeh.__version__}
-    return {**named(item), "target_id": target}
+    item: dict[str, Any] = named(json_item(made, ID(target)))
+    return item
 
 
 def prevalence_lines(summary: Summary) -> dict[str, Any]:
