@@ -39,10 +39,6 @@ def _short(text: str, show: Callable[[str], str] = repr) -> str:
     return show(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "...")
 
 
-def _depth(value: Any) -> int:
-    return 1 + max(map(_depth, value), default=0) if isinstance(value, list | dict) else 0
-
-
 def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
     """Return the values of ``--param NAME=VALUE``: numbers, words, or lists of them as in JSON."""
     parameters: dict[str, Any] = {}
@@ -54,19 +50,12 @@ def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
             raise UsageError(f"--param {text!r}: {name} is given twice")
         try:
             parameters[name] = json.loads(value)
-            is_too_deep = _depth(parameters[name]) > 2
-        except RecursionError:
-            is_too_deep = True
-        except ValueError:
+        except (ValueError, RecursionError):
             if value[0] in "[{":
                 raise UsageError(
                     f"--param {_short(text)}: {_short(value, str)} is no list as in JSON, like [0,1.5]"
                 ) from None
-            parameters[name], is_too_deep = value, False
-        if is_too_deep:
-            raise UsageError(
-                f"--param {_short(text)}: lists within lists are taken to a depth of 2, those of a matrix"
-            )
+            parameters[name] = value
     return parameters
 
 

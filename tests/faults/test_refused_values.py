@@ -61,8 +61,8 @@ def bits(tmp_path: Path) -> Path:
         ("bernoulli", "a0=1" + 400 * "0", "a0 must be a positive number"),
         ("normal", "r0=1e-320", "r0 must be between 1e-09 and 1e+09, not 1e-320"),
         ("normal", "nu0=1e300", "nu0 must be between 1 + 1e-09 and 1 + 1e+09, not 1e+300"),
-        ("normal", "u0=" + 5000 * "[" + 5000 * "]", "lists within lists are taken to a depth of 2"),
-        ("normal", "u0=[[[1]]]", "lists within lists are taken to a depth of 2"),
+        ("normal", "u0=" + 5000 * "[" + 5000 * "]", "is no list as in JSON"),
+        ("normal", "u0=[[[[1]]]]", "--param u0: must be a number, a list, an array of numpy, or"),
     ],
 )
 def test_parameters(bits: Path, tmp_path: Path, likelihood: str, param: str, message: str) -> None:
@@ -441,13 +441,14 @@ def test_names_that_parquet_has_as_bytes(tmp_path: Path) -> None:
 
 def test_deep_json_is_no_matter_of_this_interpreter() -> None:
     """The limit is on the text, not what this version of Python can recurse into."""
+    from pyclone_pgsm.analyses.matrix_input import plain_parameters
     from pyclone_pgsm.cli.parsing import parse_parameters
 
     before = sys.getrecursionlimit()
     try:
         sys.setrecursionlimit(50_000)
-        with pytest.raises(UsageError, match="depth of 2"):
-            parse_parameters([f"u0={'[' * 5000}{']' * 5000}"])
+        with pytest.raises(UsageError, match="more than 3 dimensions"):
+            plain_parameters(parse_parameters([f"u0={'[' * 5000}{']' * 5000}"]))
     finally:
         sys.setrecursionlimit(before)
     assert parse_parameters(["S0=[[1,0],[0,1]]", "r0=2"]) == {"S0": json.loads("[[1,0],[0,1]]"), "r0": 2}
