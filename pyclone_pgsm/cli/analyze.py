@@ -42,6 +42,9 @@ from pyclone_pgsm.cli.tumours import (
     warn,
 )
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.files import check_file, check_files, make_folder
+from pyclone_pgsm.inputs.problems import count
+from pyclone_pgsm.locks import writing
 
 if TYPE_CHECKING:
     from pyclone_pgsm.tumour.options import ModelOptions
@@ -141,9 +144,6 @@ def run(
     settings, prior = sampling_plan(context)
     compile_ahead("pyclone", settings, given["threads"])
     from pyclone_pgsm.analyses import run as analysis
-    from pyclone_pgsm.files import check_file, make_folder
-    from pyclone_pgsm.inputs.problems import count
-    from pyclone_pgsm.locks import writing
     from pyclone_pgsm.posterior.convergence import verdict_line, verdict_of
     from pyclone_pgsm.trace import Trace
 
@@ -181,7 +181,6 @@ def prepare(
     """Join mutations with segments: write table.tsv, which analyze reads, and left_out.tsv."""
     given = context.params
     from pyclone_pgsm.analyses.prepare import LEFT_OUT, TABLE, write_prepared
-    from pyclone_pgsm.files import check_files
 
     prepare_options(given)
 

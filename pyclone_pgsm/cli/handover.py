@@ -9,6 +9,8 @@ from pyclone_pgsm.cli.options import CONCLUSION_OPTIONS, WRITING_OPTIONS, groupe
 from pyclone_pgsm.cli.parsing import command_line, refuse_ineffective, split_sample
 from pyclone_pgsm.cli.progress import say
 from pyclone_pgsm.cli.traces import FileLikelihood
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.files import check_file, make_folder
 
 if TYPE_CHECKING:
     from pyclone_pgsm.results import Result
@@ -30,7 +32,6 @@ def report(
     likelihood: FileLikelihood = None,
 ) -> None:
     """Write the report of a result, one self-contained HTML page."""
-    from pyclone_pgsm.files import check_file
     from pyclone_pgsm.results import open_trace
 
     given = context.params
@@ -108,8 +109,6 @@ def export(
 
 def _lines(path: Path) -> list[str]:
     """Read one name from each line, up to a tab."""
-    from pyclone_pgsm.errors import UsageError
-
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as problem:

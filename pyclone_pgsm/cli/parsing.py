@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.text import file_stem
 from pyclone_pgsm.ranges import Effects, check_effects
 
 if TYPE_CHECKING:
@@ -127,8 +128,6 @@ def result_options(context: typer.Context) -> ResultOptions:
 
 def default_folder(data: Path, ending: str = "_pyclone_pgsm") -> Path:
     """Return the default output folder, named after the first file of the data."""
-    from pyclone_pgsm.inputs.text import file_stem
-
     return Path(file_stem(data) + ending)
 
 

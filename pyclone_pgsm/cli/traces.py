@@ -20,7 +20,8 @@ from pyclone_pgsm.cli.options import (
 from pyclone_pgsm.cli.parsing import command_line, given_options, parse_formats, parse_number, result_options
 from pyclone_pgsm.cli.progress import progress_bars, say, summary_lines
 from pyclone_pgsm.errors import OutputError, UsageError
-from pyclone_pgsm.files import finished
+from pyclone_pgsm.files import check_file, finished, make_folder, remove_leftovers
+from pyclone_pgsm.inputs.problems import count
 
 FileLikelihood = Annotated[
     str | None,
@@ -76,7 +77,6 @@ def resume(
 ) -> None:
     """Continue the chains of a trace that stopped or was killed; the result is that of an uninterrupted run."""
     from pyclone_pgsm.analyses import run as analysis
-    from pyclone_pgsm.inputs.problems import count
     from pyclone_pgsm.posterior.convergence import verdict_line, verdict_of
     from pyclone_pgsm.trace import Trace
 
@@ -113,8 +113,6 @@ def merge(
     out: Annotated[Path, output_option("The merged trace.", "TRACE")],
 ) -> None:
     """Merge chains of separate runs into one trace."""
-    from pyclone_pgsm.files import check_file, make_folder
-    from pyclone_pgsm.inputs.problems import count
     from pyclone_pgsm.trace import merge_traces
 
     check_file(out, context.params["force"], traces)
@@ -162,7 +160,6 @@ def plot(
 ) -> None:
     """Draw only the pictures of a trace."""
     from pyclone_pgsm.analyses.results import write_pictures
-    from pyclone_pgsm.files import remove_leftovers
 
     given = context.params
     formats = parse_formats(given["formats"])

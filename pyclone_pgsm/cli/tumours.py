@@ -20,12 +20,12 @@ from pyclone_pgsm.cli.mistakes import (
 from pyclone_pgsm.cli.options import grouped
 from pyclone_pgsm.cli.parsing import default_folder, split_sample
 from pyclone_pgsm.errors import InputError, UsageError
+from pyclone_pgsm.inputs.tumour_content import ContentOption, parse_tumour_content
 
 if TYPE_CHECKING:
     from pyclone_pgsm.analyses.prepare import Prepared, PrepareOptions
     from pyclone_pgsm.analyses.reading import Reading
     from pyclone_pgsm.inputs.sample_sheet import Patient
-    from pyclone_pgsm.inputs.tumour_content import ContentOption
 
 SEGMENTS = "Mutations and segments (VCF, MAF)"
 FORMATS = "VCF, MAF or a table chrom pos ref alt sample_id ref_counts alt_counts; FILE or SAMPLE=FILE"
@@ -157,8 +157,6 @@ def tumours(inputs: Sequence[Path] | None, given: Mapping[str, Any]) -> list[Tum
     UsageError if these contradict each other or name no files; InputError if the sample sheet is invalid, or a file
     needs segments.
     """
-    from pyclone_pgsm.inputs.tumour_content import parse_tumour_content
-
     content = parse_tumour_content(given["tumour_content"])
     if given["samples"] is not None:
         if inputs or given["segments"]:
