@@ -181,15 +181,5 @@ def _summary_lines(summary: Summary, left_out: Sequence[LeftOut]) -> list[str]:
     return [
         title,
         *cluster_lines(summary.sample_ids, sizes, cells, 18, "samples", marks),
-        _trunk_line(summary),
+        f"trunk: {summary.trunk}",
     ]
-
-
-def _trunk_line(summary: Summary) -> str:
-    found = summary.trunks
-    where = summary.everywhere
-    if not found:
-        return f"trunk: no cluster is clonal in {where}"
-    size = count(int(summary.cluster_size[found[0]]), "mutation")
-    several = f", the largest of {len(found)} such clusters" if len(found) > 1 else ""
-    return f"trunk: cluster {found[0]} ({size}), {summary.trunk_state} in {where}{several}"

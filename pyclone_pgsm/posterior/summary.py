@@ -121,9 +121,15 @@ class Summary:
         return [self.sample_ids[place] for place in np.flatnonzero(nowhere)] if self.num_clusters else []
 
     @property
-    def trunk_state(self) -> str:
-        """Description of the first of :attr:`trunks`: ``clonal``, or ``probably clonal`` if that is uncertain."""
-        return CLONAL if (self._clonal[self.trunks[0]] >= SURE).all() else f"probably {CLONAL}"
+    def trunk(self) -> str:
+        """The first of :attr:`trunks` in words, ``probably clonal`` if that is uncertain; or that there is none."""
+        if not self.trunks:
+            return f"no cluster is {CLONAL} in {self.everywhere}"
+        first, *others = self.trunks
+        size = count(int(self.cluster_size[first]), "mutation")
+        state = CLONAL if (self._clonal[first] >= SURE).all() else f"probably {CLONAL}"
+        several = f", the largest of {len(others) + 1} such clusters" if others else ""
+        return f"cluster {first} ({size}), {state} in {self.everywhere}{several}"
 
     @property
     def _clonal(self) -> NDArray[np.float64]:

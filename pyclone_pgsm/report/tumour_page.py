@@ -34,16 +34,9 @@ def summary_line(summary: Summary) -> str:
     text = f"{count(len(summary.labels), 'mutation')} in {count(len(summary.sample_ids), 'sample')}: "
     text += count(summary.num_clusters, "cluster")
     text += f" and {count(summary.num_outliers, 'outlier')}" if summary.num_outliers else ""
-    found = summary.trunks
-    everywhere = summary.everywhere if len(summary.sample_ids) > 1 else "the sample"
-    if found:
-        size = count(int(summary.cluster_size[found[0]]), "mutation")
-        trunk = f"The trunk is cluster {found[0]} ({size}), {summary.trunk_state} in {everywhere}."
-    else:
-        trunk = f"No cluster is clonal in {everywhere}."
     number = np.count_nonzero(doubtful(summary))
     doubts = f"{number:,} mutation{' is' if number == 1 else 's are'}" if number else "No mutation is"
-    return f"{text}. {trunk} {doubts} doubtful."
+    return f"{text}. Trunk: {summary.trunk}. {doubts} doubtful."
 
 
 def tumour_page(content: Content) -> Page:

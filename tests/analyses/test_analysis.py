@@ -221,7 +221,7 @@ def test_terminal_without_trunk_and_with_a_cluster_that_is_nowhere(trace):
     )
     lines = summary_lines(replace(result, summary=summary))
     assert "trunk: no cluster is clonal in every sample" in lines
-    assert "No cluster is clonal in every sample. " in summary_line(summary)
+    assert "Trunk: no cluster is clonal in every sample. " in summary_line(summary)
     unseen = replace(summary, depth=summary.depth * np.array([1, 0]))
     assert "trunk: no cluster is clonal in every sample with reads" in summary_lines(
         replace(result, summary=unseen)

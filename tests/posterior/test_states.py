@@ -32,8 +32,9 @@ def test_trunk_is_the_largest_cluster_that_is_clonal_everywhere():
 
 def test_a_trunk_is_only_probably_clonal_where_a_status_is_uncertain():
     summary = make_summary(9, 2, 1)
-    assert replace(summary, cluster_prob_clonal=np.array([[0.8, 0.99]])).trunk_state == "clonal"
-    assert replace(summary, cluster_prob_clonal=np.array([[0.99, 0.79]])).trunk_state == "probably clonal"
+    for clonal, state in (([0.8, 0.99], "clonal"), ([0.99, 0.79], "probably clonal")):
+        trunk = replace(summary, cluster_prob_clonal=np.array([clonal])).trunk
+        assert trunk == f"cluster 0 (9 mutations), {state} in every sample"
 
 
 def test_absent_everywhere():
