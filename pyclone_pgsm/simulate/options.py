@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.values import LEAST_SHARE
+from pyclone_pgsm.inputs.values import ERROR_RATE, TUMOUR_CONTENT, checked
 from pyclone_pgsm.ranges import (
     Effects,
     check_bool,
@@ -123,7 +123,6 @@ class SimulationOptions:
             ("genotypes", (BY_MUTATION, BY_SAMPLE)),
         ):
             check_choice(name, getattr(self, name), known)
-        least = f"at least {LEAST_SHARE:g}: no sample has enough reads to measure smaller values"
         check("mutations", 1 <= self.mutations <= MOST_MUTATIONS, f"between 1 and {MOST_MUTATIONS:,}")
         check("samples", self.samples >= 1, "at least 1")
         check(
@@ -139,8 +138,7 @@ class SimulationOptions:
         )
         check("depth", 1 <= self.depth < 1e9, "at least 1 and below 1e9")
         for share in self.by_sample("purity"):
-            check("purity", 0 < share <= 1, "above 0 and at most 1", f"{share:g}")
-            check("purity", share >= LEAST_SHARE, least, f"{share:g}")
+            checked("purity", float(share), TUMOUR_CONTENT)
         check("artefacts", 0 <= self.artefacts < 1, "at least 0 and below 1")
         if self.num_artefacts and self.clusters > self.mutations - self.num_artefacts:
             raise UsageError(
@@ -159,8 +157,7 @@ class SimulationOptions:
             check(
                 "precision", precision <= MOST_PRECISION or math.isinf(precision), expected, f"{precision:g}"
             )
-        check("error_rate", 0 < self.error_rate < 0.5, "above 0 and below 0.5")
-        check("error_rate", self.error_rate >= LEAST_SHARE, least)
+        checked("error_rate", self.error_rate, ERROR_RATE)
         check("absent", 0 <= self.absent < 1, "at least 0 and below 1")
         check("subclonal", 0 <= self.subclonal <= 1, "between 0 and 1")
         changed = [name for name in EFFECTS if getattr(self, name) != getattr(SimulationOptions, name)]

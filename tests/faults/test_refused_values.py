@@ -211,8 +211,8 @@ def test_bounds_themselves_are_taken() -> None:
         ("--seed 99999999999999999999", "--seed 99999999999999999999: must be at most"),
         ("--samples 99999999999999999999", "--samples 99999999999999999999: must be at most 1,000,000"),
         ("--precision 1e300", "--precision 1e+300: must be at most 1e+09, or inf for the binomial"),
-        ("--purity 1e-320", "must be at least 1e-09"),
-        ("--error-rate 1e-320", "must be at least 1e-09"),
+        ("--purity 1e-320", "and at least 1e-09: no sample has enough reads"),
+        ("--error-rate 1e-320", "and at least 1e-09: no sample has enough reads"),
     ],
 )
 def test_simulations(tmp_path: Path, options: str, message: str) -> None:

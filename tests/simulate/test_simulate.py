@@ -14,6 +14,7 @@ from scipy import stats
 
 from pyclone_pgsm.errors import OutputError, UsageError
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
+from pyclone_pgsm.inputs.values import ERROR_RATE, TUMOUR_CONTENT
 from pyclone_pgsm.simulate.genome import AUTOSOME_STATES, X_STATES
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.subclones import SecondStates, draw_second_states, draw_tree, draw_tree_prevalences
@@ -487,8 +488,11 @@ def test_cluster_sizes() -> None:
         ({"clusters": 201}, "`clusters` 201: must be between 1 and the number of mutations, 200"),
         ({"depth": 0.5}, "`depth` 0.5: must be at least 1 and below 1e9"),
         ({"depth": math.nan}, "`depth` nan: must be at least 1 and below 1e9"),
-        ({"purity": 0.0}, "`purity` 0: must be above 0 and at most 1"),
-        ({"purity": (0.5, 70.0, 0.5)}, "`purity` 70: must be above 0 and at most 1"),
+        ({"purity": 0.0}, f"`purity` 0: out of range; expected {TUMOUR_CONTENT.expected}"),
+        (
+            {"purity": (0.5, 70.0, 0.5)},
+            f"`purity` 70: out of range; expected {TUMOUR_CONTENT.expected}. If this is a percentage, write 0.7",
+        ),
         (
             {"purity": (0.5, 0.6)},
             "`purity`: 2 numbers for 3 samples: must be one number for all samples, or one per sample",
@@ -498,7 +502,7 @@ def test_cluster_sizes() -> None:
         ({"missing": 0.1, "samples": 1}, "`missing` 0.1: must be 0 with one sample"),
         ({"precision": 0.0}, "`precision` 0.0: must be at least 0.1, or inf for the binomial"),
         ({"precision": math.nan}, "`precision` nan: must be at least 0.1, or inf for the binomial"),
-        ({"error_rate": 0.5}, "`error_rate` 0.5: must be above 0 and below 0.5"),
+        ({"error_rate": 0.5}, f"`error_rate` 0.5: out of range; expected {ERROR_RATE.expected}"),
         ({"cluster_sizes": "even"}, "`cluster_sizes` 'even': must be one of dirichlet, equal"),
         (
             {"absent": 0.5, "prevalence_prior": "learned"},
