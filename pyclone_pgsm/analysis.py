@@ -6,14 +6,7 @@ from typing import TypedDict, Unpack
 
 from pyclone_pgsm.analyses.precompile import compile_ahead
 from pyclone_pgsm.analyses.prepare import PrepareOptions, prepare
-from pyclone_pgsm.analyses.reading import (
-    Files,
-    Reading,
-    by_sample,
-    check_tables,
-    read_counts,
-    read_joined,
-)
+from pyclone_pgsm.analyses.reading import Files, Reading, by_sample, check_tables, read_counts, read_joined
 from pyclone_pgsm.analyses.results import check_folder
 from pyclone_pgsm.analyses.run import Progress, plan_tumour
 from pyclone_pgsm.analyses.tumour import TumourAnalysis

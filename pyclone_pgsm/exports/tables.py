@@ -6,12 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.exports.answer import (
-    OF_CLUSTER,
-    Answer,
-    ExportOptions,
-    note_exceptions,
-)
+from pyclone_pgsm.exports.answer import OF_CLUSTER, Answer, ExportOptions, note_exceptions
 from pyclone_pgsm.files import replacing
 from pyclone_pgsm.tsv import by_row, long_table, write_table
 

@@ -17,14 +17,7 @@ from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.ranges import is_number
 from pyclone_pgsm.trace.hyperparameters import values_of
 from pyclone_pgsm.trace.structure import check_members, read, read_texts, write_array, write_texts
-from pyclone_pgsm.trace.values import (
-    Fault,
-    Values,
-    check_keys,
-    check_names,
-    has_control,
-    shown,
-)
+from pyclone_pgsm.trace.values import Fault, Values, check_keys, check_names, has_control, shown
 
 DEEPEST_PARAMETER = 3
 

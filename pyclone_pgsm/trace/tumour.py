@@ -17,16 +17,7 @@ from pyclone_pgsm.inputs.read_counts.layout import ANNOTATIONS
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.trace.hyperparameters import values_of
 from pyclone_pgsm.trace.structure import check_members, group_of, read, read_texts, write_array, write_texts
-from pyclone_pgsm.trace.values import (
-    Fault,
-    Values,
-    check_keys,
-    check_names,
-    of_column,
-    refuse,
-    shown,
-    within,
-)
+from pyclone_pgsm.trace.values import Fault, Values, check_keys, check_names, of_column, refuse, shown, within
 from pyclone_pgsm.tumour.grid import prevalence_grid
 from pyclone_pgsm.tumour.options import TumourOptions
 

@@ -10,13 +10,7 @@ from pandas.api.types import union_categoricals
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import storable
 from pyclone_pgsm.inputs.mutations.kinds import kind_of
-from pyclone_pgsm.inputs.mutations.model import (
-    COLUMNS,
-    VariantFile,
-    Variants,
-    mutation_id,
-    mutation_ids,
-)
+from pyclone_pgsm.inputs.mutations.model import COLUMNS, VariantFile, Variants, mutation_id, mutation_ids
 from pyclone_pgsm.inputs.mutations.naming import samples_of_file
 from pyclone_pgsm.inputs.mutations.tables import EXPECTED, MAF, PLAIN, read_table
 from pyclone_pgsm.inputs.mutations.vcf import read_vcf

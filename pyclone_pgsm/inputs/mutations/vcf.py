@@ -17,13 +17,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pyclone_pgsm.inputs.genome import chromosome, harmonise_chromosome
-from pyclone_pgsm.inputs.mutations.counts import (
-    IN_INFO,
-    FaultError,
-    UncountedError,
-    in_info,
-    scheme_of,
-)
+from pyclone_pgsm.inputs.mutations.counts import IN_INFO, FaultError, UncountedError, in_info, scheme_of
 from pyclone_pgsm.inputs.mutations.model import COLUMNS as MUTATION_COLUMNS
 from pyclone_pgsm.inputs.mutations.model import (
     NOT_SOMATIC,

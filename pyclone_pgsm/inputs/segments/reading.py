@@ -24,13 +24,7 @@ from pyclone_pgsm.inputs.segments.cells import (
     UNKNOWN,
     SegmentCells,
 )
-from pyclone_pgsm.inputs.segments.formats import (
-    FORMATS,
-    STYLE,
-    Layout,
-    recognise,
-    why_not_recognised,
-)
+from pyclone_pgsm.inputs.segments.formats import FORMATS, STYLE, Layout, recognise, why_not_recognised
 from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, STATES, Hint, Segments, combined
 from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_beside, read_fit
 from pyclone_pgsm.inputs.text import read_each
