@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.analyses.lines import cluster_lines
 from pyclone_pgsm.analyses.protocol import Analysis, Footprint
-from pyclone_pgsm.analyses.tables import assignment_table, mixture_table
+from pyclone_pgsm.analyses.tables import assignment_table, cluster_lines, mixture_table
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.inferred import KEPT, names_to_infer

@@ -1,6 +1,6 @@
-"""The tables of the output folder. Their columns have fixed names, which docs/reference/tables.md describes."""
+"""The tables of the output folder, whose columns docs/reference/tables.md describes, and that for the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,9 @@ from pyclone_pgsm.likelihoods.contract import OTHER_COLUMNS
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tsv import by_row, long_table
+
+SHOWN_CLUSTERS = 20
+SHOWN_COLUMNS = 6
 
 
 def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = None) -> pd.DataFrame:
@@ -103,3 +106,28 @@ def left_out_table(left_out: Sequence[LeftOut]) -> pd.DataFrame:
     rows = [each._replace(file=storable(each.file)) for each in left_out]
     table = pd.DataFrame(rows, columns=list(LeftOut._fields))
     return table.astype({"row": "Int64"})
+
+
+def cluster_lines(
+    names: list[str],
+    sizes: list[int],
+    cells: list[list[str]],
+    least_width: int,
+    things: str,
+    marks: Mapping[int, str] | None = None,
+) -> Iterator[str]:
+    """Yield a table of the largest clusters and the first columns, each row followed by the cluster's mark, if any."""
+    marks = marks or {}
+    shown = names[:SHOWN_COLUMNS]
+    widths = [max(len(name), least_width) for name in shown]
+
+    def row(*texts: str) -> str:
+        return "".join(f"  {text:>{width}}" for text, width in zip(texts, widths))
+
+    hidden = len(names) - len(shown)
+    yield f"{'cluster':>7} {'size':>7}{row(*shown)}" + (f"  ({hidden} more {things})" if hidden else "")
+    largest = sorted(range(len(sizes)), key=lambda k: -sizes[k])[:SHOWN_CLUSTERS]
+    for k in sorted(largest):
+        yield f"{k:>7} {sizes[k]:>7,}{row(*cells[k])}" + (f"  {marks[k]}" if k in marks else "")
+    if len(sizes) > SHOWN_CLUSTERS:
+        yield f"        ({len(sizes) - SHOWN_CLUSTERS} smaller clusters in clusters.tsv)"

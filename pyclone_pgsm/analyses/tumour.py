@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from pyclone_pgsm.analyses.lines import cluster_lines
 from pyclone_pgsm.analyses.protocol import Analysis, Footprint
-from pyclone_pgsm.analyses.tables import cluster_table, left_out_table, mutation_table
+from pyclone_pgsm.analyses.tables import cluster_lines, cluster_table, left_out_table, mutation_table
 from pyclone_pgsm.inputs.observations import LeftOut, count_left_out
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.pyclone.likelihood import CHUNK, CHUNKS

@@ -191,6 +191,7 @@ def _of_files(inputs: Sequence[Path], segments: Sequence[str]) -> Patient:
     """Separate mutations from segments, which may be among the arguments, as with ``-c *.segments.txt``."""
     from pyclone_pgsm.inputs.mutations.kinds import kind_of
     from pyclone_pgsm.inputs.sample_sheet import patient_of_files
+    from pyclone_pgsm.inputs.segments.purity import is_fit
 
     named = [_named(str(text)) for text in inputs]
     of_segments = [_named(text) for text in segments]
@@ -199,17 +200,10 @@ def _of_files(inputs: Sequence[Path], segments: Sequence[str]) -> Patient:
             raise UsageError(
                 f"{path}: given as mutations and as segments (-c); give the two as files of their own"
             )
-    of_segments += [(sample, path) for sample, path in named if _is_of_segments(path)]
+    for sample, path in named:
+        if (kind := kind_of(path)) == "segments" or (kind == "unknown" and is_fit(path)):
+            of_segments.append((sample, path))  # or of the purity that a caller writes beside them
     return patient_of_files([each for each in named if each not in of_segments], of_segments)
-
-
-def _is_of_segments(path: Path) -> bool:
-    """Whether a file has segments, or the purity that a caller writes beside them."""
-    from pyclone_pgsm.inputs.mutations.kinds import kind_of
-    from pyclone_pgsm.inputs.segments.purity import is_fit
-
-    kind = kind_of(path)
-    return kind == "segments" or (kind == "unknown" and is_fit(path))
 
 
 def _named(text: str) -> tuple[str | None, Path]:
