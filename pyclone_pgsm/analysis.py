@@ -148,16 +148,13 @@ def _read(
     read_with: SegmentWords,
 ) -> tuple[Reading, list[Path]]:
     """Read a tumour; return also the files that were given."""
-    for name in read_with:
-        if name not in SegmentWords.__annotations__:
-            raise TypeError(f"analyze() got an unexpected keyword argument {name!r}")
+    content, genotype_prior = model.tumour_content, model.genotype_prior
+    options = PrepareOptions(**read_with, tumour_content=content, genotype_prior=genotype_prior)
     if segments is None:
         sources = sources_of(tables)
         files = [table for _, table in sources if isinstance(table, Path)]
         check_tables(files, read_with)
-        return read_counts(sources, model.tumour_content, error_rate, model.genotype_prior), files
+        return read_counts(sources, content, error_rate, genotype_prior), files
     mutations = by_sample("mutations", tables)  # type: ignore[arg-type]  # the same
     patient = patient_of_files(mutations, by_sample("segments", segments))
-    content, genotype_prior = model.tumour_content, model.genotype_prior
-    options = PrepareOptions(**read_with, tumour_content=content, genotype_prior=genotype_prior)
     return read_joined(prepare(patient, options), error_rate), patient.files

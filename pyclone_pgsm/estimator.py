@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import fields
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,7 @@ except ImportError as problem:
         "pyclone_pgsm.estimator needs scikit-learn 1.6 or newer: pip install 'pyclone-pgsm[sklearn]'"
     ) from problem
 
-PRIOR_DEFAULTS = {
-    "concentration": None,
-    "concentration_prior": "1,0.1",
-    "discount": None,
-    "max_clusters": None,
-}
+OF_PRIOR = ("concentration", "concentration_prior", "discount", "max_clusters")
 OWN_SETTINGS = ("sampler", "iterations", "burn_in", "chains")
 FURTHER_SETTINGS = tuple(
     field.name for field in fields(Settings) if field.name not in (*OWN_SETTINGS, "seed")
@@ -284,11 +280,12 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         return validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
 
     def _make_prior(self) -> Prior:
-        options = {name: getattr(self, name) for name in PRIOR_DEFAULTS}
+        options = {name: getattr(self, name) for name in OF_PRIOR}
         if isinstance(self.prior, str):
             return make_prior(self.prior, **options)
-        for name, default in PRIOR_DEFAULTS.items():
-            if repr(options[name]) != repr(default):  # arrays cannot be compared
+        defaults = signature(SplitMergeMixture).parameters
+        for name in OF_PRIOR:
+            if repr(options[name]) != repr(defaults[name].default):  # arrays cannot be compared
                 raise UsageError(
                     f"{name}={options[name]!r} is for a prior given by name, not for {self.prior}"
                 )
