@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -50,24 +51,17 @@ TRACE, RUN = "trace.h5", "run.json"
 R = TypeVar("R", bound="Result")
 
 
-class Plots:
+class Plots(SimpleNamespace):
     """Pictures of a result, each a method without arguments that returns a matplotlib Figure: ``result.plot.traces()``.
 
     ``dir(result.plot)`` lists them. A notebook that begins with ``%matplotlib inline`` displays a Figure directly.
     """
 
-    def __init__(self, pictures: dict[str, Callable[[], Figure]]) -> None:
-        self._pictures = pictures
-
     def __dir__(self) -> list[str]:
-        return sorted(self._pictures)
+        return sorted(vars(self))
 
     def __getattr__(self, name: str) -> Callable[[], Figure]:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if name not in self._pictures:
-            raise AttributeError(f"no picture {name!r}; there are {', '.join(sorted(self._pictures))}")
-        return self._pictures[name]
+        raise AttributeError(f"no picture {name!r}; there are {', '.join(dir(self))}")
 
 
 class Result:
@@ -183,7 +177,7 @@ class Result:
     def plot(self) -> Plots:
         """The pictures: ``result.plot.cluster_prevalences()`` and so on."""
         with self._trace() as trace:
-            return Plots(self._analysis.pictures(trace, self._found))
+            return Plots(**self._analysis.pictures(trace, self._found))
 
     def export(
         self,
