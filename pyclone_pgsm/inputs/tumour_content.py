@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.values import TUMOUR_CONTENT, checked
+from pyclone_pgsm.inputs.values import TUMOUR_CONTENT, checked, finite_number
 from pyclone_pgsm.ranges import check_number
 
 LEAST_SD, LARGEST_SD = 1e-6, 0.5
@@ -85,16 +85,10 @@ def uncertain(option: ContentOption, sample_ids: Sequence[str]) -> dict[str, Unc
     return {sample: given[sample] for sample in sample_ids if isinstance(given.get(sample), Uncertain)}  # type: ignore[misc]
 
 
-def _number(text: str) -> float:
-    """Convert a number as written in tables: in ASCII digits, without underscores."""
-    if not text.isascii() or "_" in text:
-        raise ValueError(text)
-    return float(text)
-
-
 def parse_content(text: str) -> Content:
     """Parse FLOAT or MEAN±SD (or MEAN+-SD); ValueError for anything else."""
-    numbers = [_number(number) for number in _PLUS_MINUS.split(text, maxsplit=1)]
+    parts = _PLUS_MINUS.split(text, maxsplit=1)
+    numbers = [finite_number(number.strip(), "a number") for number in parts]
     return Uncertain(*numbers) if len(numbers) == 2 else numbers[0]
 
 

@@ -44,8 +44,8 @@ def test_parse(texts: list[str] | None, expected: object) -> None:
         (["S1=80±5"], "If this is a percentage, write 0.8"),
         (["0.8±0"], "`tumour_content` 0.8±0: the standard deviation must be above 0 and at most 0.5"),
         (["0.8+-0.6"], "`tumour_content` 0.8±0.6: the standard deviation must be above 0 and at most 0.5"),
-        (["0.8±nan"], "`tumour_content` 0.8±nan: the standard deviation must be above 0"),
-        (["nan±0.1"], "`tumour_content` nan±0.1: the mean is out of range"),
+        (["0.8±nan"], "`tumour_content` '0.8±nan': must be a number"),
+        (["nan±0.1"], "`tumour_content` 'nan±0.1': must be a number"),
     ],
 )
 def test_texts_that_cannot_be(texts: list[str], message: str) -> None:
