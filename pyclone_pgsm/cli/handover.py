@@ -10,7 +10,7 @@ from pyclone_pgsm.cli.parsing import command_line, refuse_ineffective, split_sam
 from pyclone_pgsm.cli.progress import say
 from pyclone_pgsm.cli.traces import FileLikelihood
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.files import check_file, make_folder
+from pyclone_pgsm.files import check_file
 
 if TYPE_CHECKING:
     from pyclone_pgsm.results import Result
