@@ -15,6 +15,8 @@ from pyclone_pgsm.tumour.base_measure import is_weight
 
 MOST_FILE = 3_300_000
 """Largest size, in characters, of a compressed file that the page includes."""
+MOST_ROWS = MOST_FILE // 10
+"""With more rows a table is not even compressed: a row takes more than ten characters."""
 
 
 def warnings(content: Content) -> Section:
@@ -182,5 +184,6 @@ def coclustering_section(content: Content, item: str) -> Section:
 
 def files_of(content: Content, *names: str) -> dict[str, str]:
     """Return the tables of these names as files, compressed, unless they are too large for the page."""
-    compressed = {name: packed(table_text(content.tables[name]).encode()) for name in names}
+    tables = {name: content.tables[name] for name in names if len(content.tables[name]) <= MOST_ROWS}
+    compressed = {name: packed(table_text(table).encode()) for name, table in tables.items()}
     return {name: text for name, text in compressed.items() if len(text) <= MOST_FILE}
