@@ -18,10 +18,17 @@ from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour.grid import prevalence_grid
 
-FEWEST_DRAWS, MOST_DRAWS = 240, 1000
-"""Numbers of draws from which prevalences are computed with many mutations, and with few."""
-MOST_CELLS = 2_000_000
-"""With more than the fewest draws, their number times that of mutations and samples is at most this."""
+LEAST_DRAWS, MANY_DRAWS, MOST_DRAWS = 60, 240, 1000
+"""Numbers of draws from which prevalences are computed with a million mutations, with thousands, and with few."""
+MANY_CELLS, MOST_CELLS = 2_000_000, 60_000_000
+"""Largest products of the numbers of draws, mutations and samples: with more than :data:`MANY_DRAWS`, and with more
+than :data:`LEAST_DRAWS`."""
+
+
+def number_of_draws(cells: int) -> int:
+    """Return from how many draws to compute prevalences, given the number of mutations times that of samples."""
+    number = max(MANY_DRAWS, min(MOST_DRAWS, MANY_CELLS // cells))
+    return max(LEAST_DRAWS, min(number, MOST_CELLS // cells))
 
 
 def summarise_tumour(
@@ -35,8 +42,7 @@ def summarise_tumour(
     names = trace.options.hyperparameters
     model: Any = trace.model
 
-    num_draws = max(FEWEST_DRAWS, min(MOST_DRAWS, MOST_CELLS // observations.depth.size))
-    rows = thin(draws.rows, min(num_draws, len(draws.partitions)))
+    rows = thin(draws.rows, min(number_of_draws(observations.depth.size), len(draws.partitions)))
     partitions, blocks = read_blocks(trace, rows)
     clusters, _ = cluster_prevalences(blocks, partitions, labels, grid_size)
     in_cluster = labels >= 0

@@ -14,6 +14,7 @@ from pyclone_pgsm.posterior.prevalence import (
     mutation_prevalences,
 )
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
+from pyclone_pgsm.posterior.tumour import number_of_draws
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of
@@ -249,3 +250,8 @@ def test_all_mass_on_one_point(where, blocks):
     assert moments.std[0, 0] == 0.0
     assert 0 <= moments.lower[0, 0] <= at <= moments.upper[0, 0] <= 1
     assert moments.upper[0, 0] - moments.lower[0, 0] < 1 / (G - 1)
+
+
+def test_larger_data_are_summarised_from_fewer_draws():
+    sizes = (1, 2_000, 8_000, 250_000, 600_000, 10**7)
+    assert [number_of_draws(size) for size in sizes] == [1000, 1000, 250, 240, 100, 60]
