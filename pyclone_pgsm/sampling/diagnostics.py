@@ -47,6 +47,10 @@ class Diagnostics(NamedTuple):
 def diagnostics_of(x: ArrayLike) -> Diagnostics:
     """Compute the diagnostics of values (chains, draws)."""
     x = np.asarray(x, np.float64)
+    if x.ndim != 2 or x.shape[0] == 0:
+        raise ValueError(f"values must be a matrix of chains by draws; its shape is {x.shape}")
+    if np.isnan(x).any():
+        raise ValueError("values must not be NaN")
     if x.shape[1] < FEWEST_DRAWS:
         return Diagnostics(math.nan, math.nan, math.nan)
     x = _without_rounding(np.clip(x, -BEYOND, BEYOND))

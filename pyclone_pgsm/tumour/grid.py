@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import (
     CLONAL,
     PLACEHOLDERS,
@@ -111,6 +112,8 @@ class XiGrid(NamedTuple):
 
 def prevalence_grid(grid_size: int) -> NDArray[np.float64]:
     """Return the prevalences 0, 1/(G-1), .., 1."""
+    if grid_size < 2:
+        raise UsageError(f"grid size {grid_size}: at least 2 points are needed")
     return np.arange(grid_size) / (grid_size - 1)
 
 
@@ -269,6 +272,8 @@ def xi_at_prevalences(
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         from pyclone_pgsm.tumour.kernels import fill_grid
 
+        if not precision > 0:
+            raise UsageError(f"precision {precision}: the beta-binomial needs a number above 0")
         rates, contents = known_rates, known_contents
         if error_rate is not None:
             rates = np.where(np.isnan(rates), error_rate, rates)

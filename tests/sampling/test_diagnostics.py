@@ -121,8 +121,14 @@ def test_two_values_whose_distances_from_the_median_agree() -> None:
 
 
 @pytest.mark.parametrize("function", [split_rhat, effective_sample_size])
-def test_too_few_draws(function: Callable[..., float]) -> None:
-    assert np.isnan(function(np.zeros((2, 3))))
+def test_values_that_cannot_be_used(function: Callable[..., float]) -> None:
+    with pytest.raises(ValueError, match=r"values must be a matrix of chains by draws; its shape is \(9,\)"):
+        function(np.zeros(9))
+    with pytest.raises(ValueError, match=r"its shape is \(0, 9\)"):
+        function(np.zeros((0, 9)))
+    with pytest.raises(ValueError, match="values must not be NaN"):
+        function(np.array([[1.0, 2.0, np.nan, 3.0]]))
+    assert np.isnan(function(np.zeros((2, 3))))  # too few draws
     assert np.isnan(function(np.zeros((2, 0))))
     infinite = [[1.0, 2.0, np.inf, 0.0], [5.0, np.inf, 2.0, 1.0]]
     assert function(infinite) == function([[1, 2, 99, 0], [5, 99, 2, 1]])  # farther away than all others

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from xi_reference import Row, log_likelihoods, log_pmf_scipy, log_pmf_sum, observations
 
+from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.genotypes import LOOSE
 from pyclone_pgsm.tumour.grid import (
@@ -454,6 +455,24 @@ def test_interning_survives_huge_values() -> None:
 def test_prevalence_grid() -> None:
     np.testing.assert_array_equal(prevalence_grid(5), [0.0, 0.25, 0.5, 0.75, 1.0])
     assert prevalence_grid(1601)[-1] == 1.0
+    with pytest.raises(UsageError) as caught:
+        prevalence_grid(1)
+    assert str(caught.value) == "grid size 1: at least 2 points are needed"
+
+
+@pytest.mark.parametrize(
+    ("grid_size", "prior", "precision", "message"),
+    [
+        (11, "majr", math.inf, "genotype prior 'majr': expected one of major, parental,"),
+        (11, "major", 0.0, "precision 0.0: the beta-binomial needs a number above 0"),
+        (11, "major", math.nan, "precision nan: the beta-binomial needs a number above 0"),
+        (0, "major", math.inf, "grid size 0: at least 2 points are needed"),
+    ],
+)
+def test_unusable_options(grid_size: int, prior: str, precision: float, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        likelihood_grid(loci_of(some_data(), prior), grid_size, precision)
+    assert str(caught.value).startswith(message)
 
 
 def chosen(

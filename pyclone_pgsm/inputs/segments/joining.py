@@ -65,6 +65,8 @@ def join(
     changed, in their order.
     """
     given = variants.table
+    if not len(given):
+        raise UsageError("there are no mutations to join with the segments")
     samples = list(given["sample_id"].cat.remove_unused_categories().cat.categories)
     check_samples(segments, samples)
     sex = sex or sex_of(segments, samples)

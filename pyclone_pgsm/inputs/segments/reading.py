@@ -70,6 +70,8 @@ def read_segments(
     copy numbers of the tumour. InputError lists everything wrong in all files.
     """
     given = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
+    if not given:
+        raise UsageError("no file of copy-number segments given")
     if cn_format is not None and cn_format not in FORMATS:
         raise UsageError(
             f"`cn_format` {cn_format!r}: no known format of copy-number segments; known are {', '.join(FORMATS)}"

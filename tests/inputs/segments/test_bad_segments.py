@@ -238,6 +238,11 @@ def test_unknown_format(tmp_path: Path) -> None:
         read_segments(tmp_path / "s.tsv", "dragen")
 
 
+def test_no_file() -> None:
+    with pytest.raises(UsageError, match="no file of copy-number segments given"):
+        read_segments([])
+
+
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_segments(tmp_path / "none.tsv")

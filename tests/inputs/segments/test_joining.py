@@ -478,6 +478,11 @@ def test_nothing_left() -> None:
     )
 
 
+def test_no_mutations() -> None:
+    with pytest.raises(UsageError, match="there are no mutations to join with the segments"):
+        join(Variants(variants(("1", 5)).table[:0]), given({}))
+
+
 def test_million_mutations_in_seconds() -> None:
     rng = np.random.default_rng(0)
     size, chroms = 1_000_000, [str(number) for number in range(1, 23)]
