@@ -148,6 +148,9 @@ def _read(
     read_with: SegmentWords,
 ) -> tuple[Reading, list[Path]]:
     """Read a tumour; return also the files that were given."""
+    for name in read_with:
+        if name not in SegmentWords.__annotations__:
+            raise TypeError(f"analyze() got an unexpected keyword argument {name!r}")
     content, genotype_prior = model.tumour_content, model.genotype_prior
     options = PrepareOptions(**read_with, tumour_content=content, genotype_prior=genotype_prior)
     if segments is None:

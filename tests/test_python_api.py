@@ -248,7 +248,7 @@ def test_mistakes_with_segments(table: Path, tmp_path: Path) -> None:
             "mutations without copy numbers: give copy-number segments of .* with `segments`",
         ),
         (table, {"sex": "female"}, UsageError, "`sex` is for mutations with `segments`, not for tables"),
-        (table, {"gender": "female"}, TypeError, "unexpected keyword argument 'gender'"),
+        (table, {"gender": "female"}, TypeError, r"analyze\(\) got an unexpected keyword argument 'gender'"),
         (
             pd.DataFrame(),
             {"segments": segments},
