@@ -275,7 +275,7 @@ def snakemake(tmp_path: Path) -> Snakemake:
 
 @pytest.fixture
 def cohort(tmp_path: Path) -> Path:
-    """The example, and a patient with a count that is none, and with segments that are not there."""
+    """The example, and a patient with a count that is none, whose segments are not there."""
     shutil.copytree(EXAMPLE, tmp_path / "data")
     path = tmp_path / "data" / "cohort.csv"
     bad = (EXAMPLE / "P1.vcf").read_text().replace("71,19", "71,x", 1)
@@ -320,8 +320,8 @@ def test_a_bad_patient_fails_alone(snakemake: Snakemake, cohort: Path, tmp_path:
     config = ("--config", f"sheet={cohort}", "analyze_threads=1", f"analyze_options={' '.join(SHORT)}")
     done = snakemake(*config)
     assert done.returncode == 1
-    bad = cohort.parent / "bad.vcf"
-    mistake = f"{bad}, row 10, column R1: 'x': AD: not a number; expected a number of reads"
+    bad, segments = cohort.parent / "bad.vcf", cohort.parent / "no.tsv"
+    mistake = f"{segments}: no such file"
     told = [line for line in done.stderr.splitlines() if line.startswith("patient P")]
     assert len(told) == 1
     assert told[0].startswith(f"patient P3: prepare: {mistake}")
@@ -358,9 +358,15 @@ def test_a_bad_patient_fails_alone(snakemake: Snakemake, cohort: Path, tmp_path:
             expected = (tmp_path / "direct" / patient / name).read_bytes()
             assert (results / "analyzed" / patient / name).read_bytes() == expected
 
+    # half mended: the next mistake
+    shutil.copy(EXAMPLE / "P1_R1.segments.tsv", segments)
+    done = snakemake(*config)
+    assert done.returncode == 1
+    mistake = f"{bad}, row 10, column R1: 'x': AD: not a number; expected a number of reads"
+    assert f"patient P3: prepare: {mistake}" in done.stderr
+
     # mended: nothing is run again that was done
     shutil.copy(EXAMPLE / "P1.vcf", bad)
-    (cohort.parent / "no.tsv").write_text((EXAMPLE / "P1_R1.segments.tsv").read_text())
     text = cohort.read_text(encoding="utf-8")
     cohort.write_text(text.replace("P3,R1,bad.vcf,no.tsv,0.8,", "P3,R1,bad.vcf,no.tsv,0.8,female"))
     before = {name: times_of(results / "analyzed" / name) for name in ("P1", "P2")}
