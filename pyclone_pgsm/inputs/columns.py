@@ -37,6 +37,9 @@ _CHUNK = 1024
 _SAM_HEADER = re.compile(r"@[A-Z]{2}\t")
 """Matches the lines that GATK puts above its tables."""
 
+MOST_CHROMOSOMES = 24
+"""Largest number of rows whose first column may be a chromosome of each row, in order."""
+
 _LEAST_NAMES = 2
 """A line that begins with "#" can be the header if it has at least this many wanted names."""
 
@@ -205,6 +208,8 @@ def _loose_start(lines: Sequence[str], style: Style, problems: FileProblems) -> 
     wide = len(names) + 1
     of_first = without_blank_end(rows[0][1], wide) if rows else []
     are_numbered = len(rows) > 1 and is_increasing([fields[0] for _, fields in rows])
+    if len(rows) <= MOST_CHROMOSOMES and all(_has_one_blank_end(fields, wide) for _, fields in rows):
+        are_numbered = False  # one segment of each chromosome
     # an empty field at the end is a value only if R has numbered the rows, else there is a separator behind the row
     if len(of_first) == wide and (of_first[-1].strip() or are_numbered):
         names = ["", *names]
@@ -241,6 +246,10 @@ def _loose_names(line: str) -> tuple[list[str], str]:
     separator = max(SEPARATORS, key=text.count)
     names = split(text.strip(" \n"), separator if separator in text else " ")
     return without_blank_end(names, 0), separator if separator in text else " "
+
+
+def _has_one_blank_end(fields: list[str], width: int) -> bool:
+    return len(fields) == width and bool(fields[-2].strip()) and not fields[-1].strip()
 
 
 def is_increasing(texts: Sequence[str]) -> bool:

@@ -227,6 +227,11 @@ SEGMENTS = {
         [*PLACE, *COPIES],
         [("", "1", 11, 99, 2, 1)],
     ),
+    "a separator behind the rows, but not behind the header, and a segment of each chromosome": (
+        "chrom\tstart\tend\tmajor_cn\tminor_cn\n1\t11\t99\t2\t1\t\n2\t11\t99\t1\t1\t\n",
+        [*PLACE, *COPIES],
+        [("", "1", 11, 99, 2, 1), ("", "2", 11, 99, 1, 1)],
+    ),
     "Battenberg: row numbers, and nothing for NA at the end of all rows": (
         "\t".join(BATTENBERG.split()[:13])
         + "\n1\t1\t11\t99\t0.6\t1\t0.1\t3\t2\t1\t1\t\t\t\n2\t2\t11\t99\t0.6\t1\t0.1\t3\t2\t1\t1\t\t\t\n",
