@@ -37,8 +37,8 @@ _CHUNK = 1024
 _SAM_HEADER = re.compile(r"@[A-Z]{2}\t")
 """Matches the lines that GATK puts above its tables."""
 
-MOST_CHROMOSOMES = 24
-"""Largest number of rows whose first column may be a chromosome of each row, in order."""
+_MOST_CHROMOSOMES = 24
+"""Largest number of rows that can each be of another chromosome."""
 
 _LEAST_NAMES = 2
 """A line that begins with "#" can be the header if it has at least this many wanted names."""
@@ -205,13 +205,7 @@ def _loose_start(lines: Sequence[str], style: Style, problems: FileProblems) -> 
         for record in records(lines[below:], separator, below + 1, problems)
         if "".join(record[1]).strip() and not record[1][0].startswith("#")
     ]
-    wide = len(names) + 1
-    of_first = without_blank_end(rows[0][1], wide) if rows else []
-    are_numbered = len(rows) > 1 and is_increasing([fields[0] for _, fields in rows])
-    if len(rows) <= MOST_CHROMOSOMES and all(_has_one_blank_end(fields, wide) for _, fields in rows):
-        are_numbered = False  # one segment of each chromosome
-    # an empty field at the end is a value only if R has numbered the rows, else there is a separator behind the row
-    if len(of_first) == wide and (of_first[-1].strip() or are_numbered):
+    if rows and _have_row_names([fields for _, fields in rows], len(names) + 1):
         names = ["", *names]
     return header_line, names, [], iter(rows)
 
@@ -248,8 +242,19 @@ def _loose_names(line: str) -> tuple[list[str], str]:
     return without_blank_end(names, 0), separator if separator in text else " "
 
 
-def _has_one_blank_end(fields: list[str], width: int) -> bool:
-    return len(fields) == width and bool(fields[-2].strip()) and not fields[-1].strip()
+def _have_row_names(rows: Sequence[list[str]], width: int) -> bool:
+    """Whether R has put names in front of the rows, which the header lacks: rows have `width` fields, one more than it.
+
+    If the last field is empty, there may be a separator behind each row instead. Names are then the numbers of R,
+    which increase; but so do chromosomes, if each has one segment.
+    """
+    of_first = without_blank_end(rows[0], width)
+    if len(of_first) != width or of_first[-1].strip():
+        return len(of_first) == width
+    may_be_chromosomes = len(rows) <= _MOST_CHROMOSOMES and all(
+        len(fields) == width and fields[-2].strip() and not fields[-1].strip() for fields in rows
+    )
+    return len(rows) > 1 and not may_be_chromosomes and is_increasing([fields[0] for fields in rows])
 
 
 def is_increasing(texts: Sequence[str]) -> bool:
