@@ -11,6 +11,7 @@ from pyclone_pgsm.posterior.consensus_search import COARSE, FINE, Search, explor
 from pyclone_pgsm.posterior.expected_loss import even, shared_blocks
 
 CELLS = 100_000_000  # items times draws
+MOST_EXPLORED = 100_000  # items
 CRITERIA = ("mpear", "vi", "binder", "map")
 """Criteria for the partition of a result: a loss, or the draw with the largest joint density ("map")."""
 
@@ -29,17 +30,22 @@ def consensus(
     order of the search. The partition has at most `max_clusters` clusters; None: 8 more than the largest number of
     blocks in a draw. Draws are thinned evenly to keep items times draws below 1e8, and blocks times clusters below 2e7
     (only chains with hundreds of blocks come near). `runs` is the number of searches, which start alternately from an
-    empty partition and from a good draw.
+    empty partition and from a good draw. With more than 100,000 items they search for clusters of as many, drawn at
+    random; the others then join them.
     """
     draws = draws[even(len(draws), max(1, CELLS // draws.shape[1]))]
     if criterion == "mpear":
         extreme = _most_are_extreme(draws, max_clusters)
         if extreme is not None:
             return extreme
-    few = Search(draws, criterion, rng, COARSE, max_clusters)
+    num_items = draws.shape[1]
+    explored = np.arange(num_items)
+    if num_items > MOST_EXPLORED:
+        explored = np.sort(rng.choice(num_items, MOST_EXPLORED, replace=False))
+    few = Search(draws[:, explored], criterion, rng, COARSE, max_clusters)
     labels = explore(few, runs)
-    if few.num_draws < len(draws):
-        labels = refine(Search(draws, criterion, rng, FINE, max_clusters), labels)
+    if few.num_draws < len(draws) or num_items > MOST_EXPLORED:
+        labels = refine(Search(draws, criterion, rng, FINE, max_clusters), explored, labels)
     return canonical(labels)
 
 

@@ -218,11 +218,19 @@ def explore(search: Search, runs: int) -> NDArray[np.int64]:
     return best[search.group]
 
 
-def refine(search: Search, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Improve a partition (N,), found on few draws, on those of `search`."""
-    start = canonical(labels)[search.example]
-    if not search.holds(start):
+def refine(search: Search, explored: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return (N,) labels of an improved partition of all mutations, from `labels` (n,) of those `explored` (n,).
+
+    The `labels` may come from a search with few draws. Mutations that were not explored join clusters in the first
+    sweep. If `search` has no room for so many clusters, it starts anew, or if all were explored, nothing changes.
+    """
+    start = np.full(len(search.example), UNPLACED)
+    start[search.group[explored]] = canonical(labels)
+    if search.holds(start):
+        search.start_from(start)
+    elif len(explored) == len(search.group):
         return labels
-    search.start_from(start)
+    else:
+        search.start_empty()
     search.improve()
     return search.table.labels[search.group]

@@ -49,8 +49,8 @@ FEWEST_DRAWS = 10
 CELLS = 50_000_000  # chains times draws times observations times columns; above this, fewer draws are used
 REGULAR = 0.1  # lambda - 1
 NOT_USED = 0.05  # share of an equal weight below which a chain is not used
-STEPS = 5000
-TOLERANCE = 1e-7
+MOST_STEPS = 1000  # of Newton's method, which takes some tens
+TOLERANCE = 1e-8
 
 
 def weigh_chains(
@@ -80,19 +80,33 @@ def weigh_chains(
 
 
 def stacking_weights(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (K,) stacking weights of the chains, by the EM algorithm from equal weights.
+    """Return (K,) stacking weights of the chains, by Newton's method from equal weights.
 
     `log_p` (K, T) is log p_k(y_i | y without i), up to a constant for each i. Weights below a twentieth of 1 / K are
     set to 0; the others sum to 1.
     """
     K, T = log_p.shape
     densities = np.exp(log_p - log_p.max(axis=0))
+    total = T + K * REGULAR
+
+    def objective(weights: NDArray[np.float64]) -> float:
+        """Return what is maximised, with a Lagrange multiplier; it is concave, and largest where the sum is 1."""
+        if weights.min() <= 0.0:
+            return -np.inf
+        penalty = REGULAR * np.log(weights).sum() - total * weights.sum()
+        return float(np.log(weights @ densities).sum() + penalty)
+
     weights = np.full(K, 1.0 / K)
-    for _ in range(STEPS):
-        expected = weights * (densities @ (1.0 / (weights @ densities)))
-        before, weights = weights, (expected + REGULAR) / (T + K * REGULAR)
-        if np.abs(weights - before).max() < TOLERANCE:
+    for _ in range(MOST_STEPS):
+        shares = densities / (weights @ densities)
+        gradient = shares.sum(axis=1) + REGULAR / weights - total
+        step = np.linalg.solve(shares @ shares.T + np.diag(REGULAR / weights**2), gradient)
+        least = objective(weights)
+        while np.abs(step).max() > TOLERANCE and objective(weights + step) <= least:
+            step /= 2.0
+        if np.abs(step).max() <= TOLERANCE:
             break
+        weights = weights + step
     weights[weights < NOT_USED / K] = 0.0
     return weights / weights.sum()
 

@@ -187,6 +187,21 @@ def test_planted_clusters_are_recovered(criterion: str) -> None:
 
 
 @pytest.mark.parametrize("criterion", SEARCHED)
+def test_clusters_found_with_few_mutations_are_joined_by_the_others(
+    criterion: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(11)
+    truth = rng.choice(10, 2000, p=np.arange(1, 11) / 55)
+    draws = noisy_draws(rng, 200, truth, np.where(rng.random(2000) < 0.3, 0.25, 0.01))
+    monkeypatch.setattr(module, "MOST_EXPLORED", 200)
+    searched = []
+    explore = module.explore
+    monkeypatch.setattr(module, "explore", lambda few, runs: searched.append(few) or explore(few, runs))
+    np.testing.assert_array_equal(consensus(draws, criterion, rng=rng), canonical(truth))
+    assert [few.num_mutations for few in searched] == [200]
+
+
+@pytest.mark.parametrize("criterion", SEARCHED)
 def test_result_found_on_few_draws_is_improved_on_all(
     criterion: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,6 +303,10 @@ def test_more_blocks_than_the_table_may_hold(criterion: str, monkeypatch: pytest
     pairs = np.tile(np.arange(400) // 2, (60, 1))
     found = consensus(pairs, criterion, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(found, np.arange(400) // 2)
+    monkeypatch.setattr(module, "MOST_EXPLORED", 300)
+    found = consensus(pairs, criterion, rng=np.random.default_rng(0))
+    np.testing.assert_array_equal(found[::2], found[1::2])
+    assert 0 <= found.min() < found.max() < 200
 
 
 def test_same_generator_same_result() -> None:

@@ -48,12 +48,13 @@ def test_two_symmetric_modes_have_equal_weights():
 
 
 def test_weights_are_where_the_gradient_vanishes():
-    log_p = RNG.normal(scale=1.5, size=(3, 40))
-    weights = stacking_weights(log_p)
-    assert (weights > 0).all()
-    mixture = weights @ np.exp(log_p)
-    gradient = (np.exp(log_p) / mixture).sum(axis=1) + REGULAR / weights
-    np.testing.assert_allclose(gradient, 40 + 3 * REGULAR, rtol=1e-3)
+    for K, T, scale in ((3, 40, 1.5), (16, 3000, 0.02)):  # the latter are nearly the same
+        log_p = RNG.normal(scale=scale, size=(K, T))
+        weights = stacking_weights(log_p)
+        assert (weights > 0).all()
+        mixture = weights @ np.exp(log_p)
+        gradient = (np.exp(log_p) / mixture).sum(axis=1) + REGULAR / weights
+        np.testing.assert_allclose(gradient, T + K * REGULAR, rtol=1e-6)
 
 
 def test_rows_go_by_weights():
