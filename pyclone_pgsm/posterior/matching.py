@@ -2,8 +2,8 @@
 
 In each posterior draw, a mutation matches the consensus cluster to which most of the other members of its block belong.
 Ties go to the mutation's own cluster if it is among them, else to the first. If no other member of the block is in any
-cluster, the mutation matches its own cluster if that has no other member, and otherwise none. The probability of a
-cluster is the share of draws in which the mutation matches it.
+cluster, the mutation matches its own cluster if that has no other member, and otherwise none. An outlier, which is
+alone in its block, matches none. The probability of a cluster is the share of draws in which the mutation matches it.
 """
 
 from typing import Any, NamedTuple
@@ -25,10 +25,13 @@ class Matches(NamedTuple):
     second_prob: NDArray[np.float64]
 
 
-def match_clusters(draws: NDArray[Any], labels: NDArray[np.int64]) -> Matches:
+def match_clusters(
+    draws: NDArray[Any], labels: NDArray[np.int64], outlier_prob: NDArray[np.float64] | float = 0.0
+) -> Matches:
     """Match the mutations with the consensus clusters in every draw.
 
-    `draws` (M, T) are blocks 0, 1, .. of each draw, `labels` (T,) consensus clusters 0..K-1, or -1 for no cluster.
+    `draws` (M, T) are blocks 0, 1, .. of each draw, `labels` (T,) consensus clusters 0..K-1, or -1 for no cluster, and
+    `outlier_prob` (T,) the shares of the draws in which each mutation is an outlier.
     """
     M, T = draws.shape
     placed = labels >= 0
@@ -37,13 +40,13 @@ def match_clusters(draws: NDArray[Any], labels: NDArray[np.int64]) -> Matches:
     items = np.arange(T)
     for draw in draws:
         count[items, _matches(draw, labels, size)[draw, labels]] += 1
-    own = count[items, labels]
+    own = count[items, labels] / M - np.where(size[labels] == 1, outlier_prob, 0.0)
     count[items, labels] = 0
     count[:, -1] = 0
     second = count.argmax(axis=1)
     often = count[items, second]
     return Matches(
-        np.where(placed, own / M, np.nan),
+        np.where(placed, own, np.nan),
         np.where(often > 0, second, -1),
         np.where(often > 0, often / M, np.nan),
     )
@@ -71,7 +74,9 @@ def _matches(draw: NDArray[Any], labels: NDArray[np.int64], size: NDArray[np.int
     return found
 
 
-def join_singletons(draws: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def join_singletons(
+    draws: NDArray[Any], labels: NDArray[np.int64], outlier_prob: NDArray[np.float64] | float = 0.0
+) -> NDArray[np.int64]:
     """Move each singleton of the consensus that more probably belongs to a larger cluster into that cluster.
 
     A partition with a small expected loss may leave a mutation alone that is alone in no draw, if it belongs to either
@@ -81,7 +86,7 @@ def join_singletons(draws: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[n
     sizes = np.bincount(labels[labels >= 0])
     if not (sizes == 1).any():
         return labels
-    own, second, second_prob = match_clusters(draws, labels)
+    own, second, second_prob = match_clusters(draws, labels, outlier_prob)
     alone = (labels >= 0) & (sizes[labels] == 1)
     joins = alone & (second_prob > own) & (second >= 0) & (sizes[second] > 1)
     joined = np.where(joins, second, labels)

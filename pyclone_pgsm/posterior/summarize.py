@@ -249,7 +249,7 @@ def _consensus_clusters(
     if not outliers.all():
         partitions = draws.partitions[:, ~outliers] if outliers.any() else draws.partitions
         found = consensus(partitions, criterion, rng=rng, max_clusters=most_clusters)
-        labels[~outliers] = join_singletons(partitions, found)
+        labels[~outliers] = join_singletons(partitions, found, draws.outlier_prob[~outliers])
         if criterion == "vi" and division is not None:
             labels = division.divide(labels, rng)
     return labels

@@ -55,7 +55,7 @@ def summarise_tumour(
     copies.number[~in_cluster] = 0
     for of_mutations in (mutations.prob_present, mutations.prob_clonal, copies.probability):
         of_mutations[~in_cluster] = np.nan
-    matches = match_clusters(draws.partitions, labels)
+    matches = match_clusters(draws.partitions, labels, draws.outlier_prob)
     reads = reads_given_clusters(at_medians, labels, density, grid, options.genotype_prior)
 
     depth = np.where(observations.has_data, observations.depth, 0)

@@ -76,3 +76,13 @@ def test_two_single_mutations_do_not_change_places():
 def test_outliers_stay_without_a_cluster():
     draws = np.array([[0, 0, 1, 0, 2], [0, 0, 1, 0, 2]], np.uint8)
     assert join_singletons(draws, np.array([1, 1, -1, 0, 2])).tolist() == [0, 0, -1, 0, 1]
+
+
+def test_an_outlier_is_no_cluster_of_its_own():
+    draws = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0], [0, 0, 1]], np.uint8)
+    outlier_prob = np.array([0.0, 0.0, 0.5])  # two of the three draws in which the last mutation is alone
+    own, second, second_prob = match_clusters(draws, np.array([0, 0, 1]), outlier_prob)
+    assert own.tolist() == [1.0, 1.0, 0.25]
+    assert (second[2], second_prob[2]) == (0, 0.25)
+    outlier_prob[2] = 0.75
+    assert join_singletons(draws, np.array([0, 0, 1]), outlier_prob).tolist() == [0, 0, 0]
