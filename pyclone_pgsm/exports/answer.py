@@ -181,6 +181,8 @@ def note_two_states(answer: Answer, what: str) -> list[str]:
 
 OF_CLUSTER = "the prevalence of the cluster there"
 """How formats of clusters represent mutations without data."""
+OWN_READS = "the prevalence by their own reads, as if they were mutations"
+"""How formats that annotate mutations represent outliers."""
 
 
 def note_reads_for_trees(answer: Answer) -> list[str]:

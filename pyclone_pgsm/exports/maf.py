@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.exports.answer import Answer, ExportOptions, note_copy_numbers, note_exceptions
+from pyclone_pgsm.exports.answer import OWN_READS, Answer, ExportOptions, note_copy_numbers, note_exceptions
 from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
 from pyclone_pgsm.files import write_file
 from pyclone_pgsm.inputs.problems import FileProblems, count, raise_any
@@ -26,8 +26,6 @@ ASCN = (
 NEEDED = ("chromosome", "start_position", "reference_allele", "tumor_seq_allele2", "tumor_sample_barcode")
 OTHER_ALLELE = "tumor_seq_allele1"
 UNKNOWN = "NA"
-OWN_READS = "the prevalence by their own reads, as if they were mutations"
-"""How outliers are represented."""
 
 
 def _read(path: Path) -> tuple[list[str], list[str], list[list[str]]]:

@@ -7,7 +7,7 @@ import struct
 import zlib
 from pathlib import Path
 
-from pyclone_pgsm.exports.answer import Answer, ExportOptions
+from pyclone_pgsm.exports.answer import OWN_READS, Answer, ExportOptions, note_exceptions
 from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
 from pyclone_pgsm.files import write_file
 from pyclone_pgsm.inputs.mutations.vcf_header import FIXED, read_header
@@ -56,7 +56,8 @@ def write_vcf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
         written.append("\t".join(_annotated(answer, fields, found, columns)))
     content = ("\n".join(written) + "\n").encode("latin-1")
     write_file(out, _bgzip(content) if out.suffix in (".gz", ".bgz") else content)
-    return [f"not in the result, and unchanged: {count(absent, 'record')} of {path}"] if absent else []
+    notes = [f"not in the result, and unchanged: {count(absent, 'record')} of {path}"] if absent else []
+    return [*notes, *note_exceptions(answer, "the model's prevalence", OWN_READS)]
 
 
 def _annotated(

@@ -628,6 +628,8 @@ def test_vcf(result: Result, tmp_path: Path, name: str) -> None:
     source = vcf(result, tmp_path / "in.vcf", samples)
     notes = result.export("vcf", tmp_path / name, source=source)
     assert says(notes, "1 record", "unchanged")
+    assert says(notes, "without data", "the model's prevalence")
+    assert says(notes, "outlier", "own reads")
     place = {str(row.pos): t for t, row in enumerate(result.mutations.iloc[::2].itertuples())}
     with pysam.VariantFile(str(source)) as before, pysam.VariantFile(str(tmp_path / name)) as after:
         assert list(after.header.samples) == samples
