@@ -181,6 +181,7 @@
   search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filter, 120); });
   document.getElementById("everything").addEventListener("click", () => { search.value = ""; if (doubtful) doubtful.checked = false; if (chosen !== null) choose(chosen); filter(); });
 
+  const inOrder = new Intl.Collator("en", { numeric: true }); // 2 before 10, also in names
   const sortable = found => {
     const heads = Array.from(found.tHead.rows[0].cells);
     heads.forEach((head, column) => {
@@ -193,10 +194,10 @@
         heads.forEach(each => each.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
         const isNumber = head.classList.contains("n");
-        const key = row => { const text = row.cells[column].textContent; return isNumber ? (text === "" ? -Infinity : parseFloat(text.replace(/,/g, ""))) : text; };
+        const key = row => { const text = row.cells[column].textContent; return isNumber ? (text === "" ? -Infinity : parseFloat(text.replace(/,/g, "").replace("inf", "Infinity"))) : text; };
         const body = found.tBodies[0];
         const keyed = Array.from(body.rows, row => [key(row), row]);
-        const compare = isNumber ? (a, b) => a[0] - b[0] : (a, b) => a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0;
+        const compare = isNumber ? (a, b) => a[0] - b[0] || 0 : (a, b) => inOrder.compare(a[0], b[0]);
         keyed.sort(down ? (a, b) => compare(b, a) : compare);
         body.append(...keyed.map(each => each[1]));
         if (found === table) filter();

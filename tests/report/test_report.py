@@ -473,6 +473,21 @@ def test_sorting(page: Any) -> None:
     assert page.get_attribute("#mutations th[aria-sort]", "aria-sort") == "descending"
 
 
+@pytest.mark.parametrize(("table", "column", "texts"), [
+    ("clusters", 1, ["10", "9", "2"]),
+    ("mutations", 1, ["chr10:5", "chr9:50", "chr9:7"]),
+    ("diagnostics", 4, ["inf", "1e+04", "20.5"]),
+])  # fmt: skip
+def test_sorting_of_numbers(page: Any, table: str, column: int, texts: list[str]) -> None:
+    cells = f"#{table} tbody tr td:nth-child({column})"
+    page.eval_on_selector_all(
+        cells, f"cells => cells.forEach((cell, i) => cell.textContent = {texts}[i % 3])"
+    )
+    page.click(f"#{table} th:nth-child({column}) button")
+    found = page.eval_on_selector_all(cells, "cells => cells.map(cell => cell.textContent)")
+    assert list(dict.fromkeys(found)) == texts[::-1]
+
+
 @pytest.mark.parametrize("name", ["mutations.tsv", "clusters.tsv"])
 def test_download_is_the_file(page: Any, folder: Path, name: str) -> None:
     with page.expect_download() as waiting:
