@@ -65,13 +65,14 @@ def chain_pictures(traces: Traces) -> list[tuple[str, str]]:
 
 
 def _course(name: str, values: NDArray[Any], traces: Traces) -> str:
-    """Draw the values (C, I) as one line per chain; the axis fits those after the burn-in."""
+    """Draw the values (C, I) as one line per chain; the axis fits those after the burn-in, if any."""
     rows = np.unique(np.linspace(0, len(traces.iterations) - 1, CHAIN_POINTS).astype(int))
     shown = np.asarray(values, float)[:, rows]
     logarithmic = name.partition(":")[0] in LOGARITHMIC
     with np.errstate(divide="ignore", invalid="ignore"):
         heights = np.log10(shown) if logarithmic else shown
-    after = heights[:, rows >= traces.burn_in]
+    is_after = rows >= traces.burn_in
+    after = heights[:, is_after] if is_after.any() else heights
     finite = after[np.isfinite(after)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     room = 0.05 * (high - low) or 0.5

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from pyclone_pgsm.posterior.rows import Traces
 from pyclone_pgsm.report import sections
+from pyclone_pgsm.report.drawings import chain_pictures
 
 
 def test_large_tables_are_not_in_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,3 +23,11 @@ def test_large_tables_are_not_in_the_page(monkeypatch: pytest.MonkeyPatch) -> No
     }
     found = sections.files_of(SimpleNamespace(tables=tables), *tables)  # type: ignore[arg-type]
     assert list(found) == ["small.tsv"]
+
+
+@pytest.mark.parametrize("burn_in", [0, 3])
+def test_chains_are_drawn_if_the_shortest_has_nothing_after_the_burn_in(burn_in: int) -> None:
+    traces = Traces({"log_joint": np.array([[-110.0, -100.0, -90.0]])}, burn_in, np.arange(1, 4))
+    [(_, picture)] = chain_pictures(traces)
+    assert ">-89<" in picture
+    assert ">-111<" in picture
