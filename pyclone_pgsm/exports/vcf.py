@@ -56,15 +56,24 @@ def write_vcf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
         written.append("\t".join(_annotated(answer, fields, found, columns)))
     content = ("\n".join(written) + "\n").encode("latin-1")
     write_file(out, _bgzip(content) if out.suffix in (".gz", ".bgz") else content)
-    notes = [f"not in the result, and unchanged: {count(absent, 'record')} of {path}"] if absent else []
+    notes = []
+    if absent:
+        notes.append(f"not in the result, without values and unchanged: {count(absent, 'record')} of {path}")
+    replaced = [line for line in lines[:start] if line.startswith(_DECLARED) and line not in HEADERS]
+    if replaced:
+        keys = ", ".join(line.partition("ID=")[2].partition(",")[0] for line in replaced)
+        notes.append(f"fields of {path} replaced: {keys}")
     return [*notes, *note_exceptions(answer, "the model's prevalence", OWN_READS)]
 
 
 def _annotated(
     answer: Answer, fields: list[str], found: list[int | None], columns: dict[int, int]
 ) -> list[str]:
-    """Add to the fields of a record what is known of its alleles; `columns` maps columns to samples of the result."""
-    if all(t is None for t in found):
+    """Add to the fields of a record what is known of its alleles; `columns` maps columns to samples of the result.
+
+    Values of another result are replaced, also if nothing is known.
+    """
+    if all(t is None for t in found) and not set(KEYS) & set(fields[8].split(":")):
         return fields
     summary = answer.summary
     fields = list(fields)

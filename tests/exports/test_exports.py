@@ -660,6 +660,17 @@ def test_vcf(result: Result, tmp_path: Path, name: str) -> None:
         assert plain.read_text() == (tmp_path / name).read_text()
 
 
+def test_vcf_with_fields_of_another_program(result: Result, tmp_path: Path) -> None:
+    source = vcf(result, tmp_path / "in.vcf", ["NORMAL", *result.summary.sample_ids])
+    text = source.read_text().replace("##FILTER", "##FORMAT=<ID=CCF,Number=1,Type=Float>\n##FILTER", 1)
+    text = text.replace("\tGT\t0/1", "\tGT:CCF\t0/1:0.5")  # a mutation that is not in the result
+    source.write_text(text)
+    notes = result.export("vcf", tmp_path / "out.vcf", source=source)
+    assert says(notes, "fields", "in.vcf replaced: CCF")
+    [line] = [line for line in (tmp_path / "out.vcf").read_text().splitlines() if "\t99\t" in line]
+    assert line.split("\t")[7:10] == ["CLUSTER=.", "GT:CCF:CCFL:CCFU", "0/1:.:.:."]
+
+
 def test_vcf_of_a_named_sample(result: Result, tmp_path: Path) -> None:
     source = vcf(result, tmp_path / "in.vcf", ["NORMAL", "TUMOR"])
     with pytest.raises(InputError, match=r"none of its samples .* is in the result"):
