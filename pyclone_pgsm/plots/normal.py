@@ -260,10 +260,9 @@ def _components(values: Values, summary: MixtureSummary) -> tuple[Values, Mixtur
     names = [f"component {j + 1} ({100 * share:.0f} % of variance)" for j, share in enumerate(shares)]
     parameters = summary.parameters
     if parameters:
-        parameters = {
-            "mean": (parameters["mean"] - centre) @ directions,
-            "covariance": directions.T @ parameters["covariance"] @ directions,
-        }
+        with np.errstate(invalid="ignore"):  # covariances of small clusters may be infinite
+            covariance = directions.T @ parameters["covariance"] @ directions
+        parameters = {"mean": (parameters["mean"] - centre) @ directions, "covariance": covariance}
     return (values - centre) @ directions, replace(summary, column_names=names, parameters=parameters)
 
 

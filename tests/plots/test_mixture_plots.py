@@ -412,3 +412,13 @@ def test_clusters_without_colours_of_their_own_have_thin_ellipses() -> None:
     grey = [colour in GREYS for colour in cluster_colours(example.summary.cluster_size)]
     assert sum(grey) == 8
     assert [width < 1 for width in ellipses.get_linewidths()] == grey
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_infinite_covariances_are_not_drawn(columns: int) -> None:
+    example = Example(12, columns, 3)
+    example.parameters["covariance"][1] = np.inf
+    figure = cluster_points(example.values, example.summary)
+    figure.canvas.draw()
+    assert all(np.isfinite([*axes.get_xlim(), *axes.get_ylim()]).all() for axes in figure.axes)
