@@ -100,6 +100,7 @@ class Result:
     def __init__(self, trace: Trace, found: Findings[Any], folder: Path | None = None) -> None:
         self.path = trace.path
         self._place = trace.path.absolute()  # the working directory may change
+        self._read_from = (self._place, self._place.with_name(RUN))
         self.options: RunOptions = trace.options
         self.command = trace.command
         self.summary = found.summary
@@ -235,7 +236,7 @@ class Result:
                 f"`format` {format}: is for tumours; {self.path} is of {self.options.model.likelihood!r}"
             )
         named = None if source is None else Path(source)
-        check_output(chosen, out, force, filter(None, (self._place, named)))
+        check_output(chosen, out, force, filter(None, (*self._read_from, named)))
         inferred = {each.name: each.mean for each in self._found.diagnostics}
         with self._trace() as trace:
             data = trace.data_of(TumourData)
@@ -271,7 +272,7 @@ class Result:
         """
         check_path("path", path)
         path = self._place.parent / PAGES["report"] if path is None else Path(path)
-        check_file(path, force, [self._place])
+        check_file(path, force, self._read_from)
         with self._trace() as trace, replacing_together():
             run = run_report(trace, self._found, self.command, {})
             title = self._place.resolve().parent.name
