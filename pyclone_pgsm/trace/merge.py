@@ -90,9 +90,8 @@ def _must_agree(options: RunOptions) -> dict[str, Any]:
     return {
         **options.model.to_dict(),
         **{f"the prior's {name}": value for name, value in prior.items()},
-        "until_converged": settings.until_converged,
-        "watch": settings.watch,
-        "iterations": None if settings.until_converged else settings.iterations,
+        "iterations": "auto" if settings.until_converged else settings.iterations,
+        "iterations at the start": "auto" if settings.watch else "a number",
         "burn_in": None if settings.until_converged else settings.burn_in,
         "thin": settings.thin,
         "anchor_proposal": settings.proposal,

@@ -327,6 +327,7 @@ def test_merged_chains_go_on_as_they_would_apart(traces, tmp_path):
         ({"model": analysis.ModelOptions(density="binomial")}, "density 'binomial' differs from"),
         ({"model": analysis.ModelOptions(outlier_prob=0.1)}, "outlier_prob 0.1 differs from None of"),
         ({"iterations": 61}, "iterations 61 differs from 60 of"),
+        ({"iterations": None, "max_iterations": 20, "burn_in": 9}, "iterations 'auto' differs from 60 of"),
         ({"burn_in": 20}, "burn_in 20 differs from 30 of"),
         ({"thin": 2}, "thin 2 differs from 1 of"),
         ({"prior": DirichletProcess(1.0, 2.0, 0.1)}, "the prior's shape 2.0 differs from 1.0 of"),
@@ -345,6 +346,14 @@ def test_merge_refuses(change, message, traces, tmp_path):
     assert str(caught.value).startswith(f"{other}: ")
     assert message in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["other.h5"]
+
+
+def test_merge_of_a_run_that_became_automatic_later(tmp_path):
+    automatic = {"iterations": None, "max_iterations": 20, "burn_in": 9, "chains": 1}
+    first, other = run(tmp_path / "1.h5", **automatic), run(tmp_path / "2.h5", seed=2, chains=1)
+    analysis.resume(other, "auto", max_iterations=70)
+    with pytest.raises(TraceError, match="iterations at the start 'a number' differs from 'auto'"):
+        merge_traces([first, other], tmp_path / "all.h5")
 
 
 def test_merge_refuses_an_unfinished_copy_of_the_same_run(traces, tmp_path):
