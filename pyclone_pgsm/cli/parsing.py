@@ -62,7 +62,7 @@ def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
 
 def parse_formats(text: str) -> list[str]:
     """Return the formats of the pictures."""
-    formats = [name.strip() for name in text.split(",")]
+    formats = list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in formats:
         if name not in PICTURE_FORMATS:
             raise UsageError(
