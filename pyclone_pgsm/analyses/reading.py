@@ -8,7 +8,7 @@ import numpy as np
 
 from pyclone_pgsm.analyses.prepare import Prepared
 from pyclone_pgsm.errors import InputError, Problem, UsageError
-from pyclone_pgsm.inputs.mutations.kinds import MUTATIONS, kind_of
+from pyclone_pgsm.inputs.mutations.kinds import MUTATIONS, Kind, kind_of
 from pyclone_pgsm.inputs.observations import LeftOut, Observations, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import FileProblems
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
@@ -68,14 +68,21 @@ def read_joined(prepared: Prepared, error_rate: float | None = None) -> Reading:
     return Reading(observations, left_out, prepared.tumour_content, prepared.notes, warnings)
 
 
+_NO_TABLES: dict[Kind, str] = dict.fromkeys(
+    MUTATIONS,
+    "mutations without copy numbers: give copy-number segments of their samples with `segments`, or a table that has "
+    "both",
+) | {
+    "segments": "copy-number segments: give them with `segments`, and the mutations as input",
+    "sheet": "a sample sheet: the commands take it with `samples`",
+}
+"""What is told of files that are no tables of read counts."""
+
+
 def check_tables(files: Sequence[Path], read_with: Mapping[str, object]) -> None:
-    """Raise an error for mutations without segments, or options that apply only to mutations with segments."""
-    message = (
-        "mutations without copy numbers: give copy-number segments of their samples with `segments`, or a table that "
-        "has both"
-    )
-    problems = [Problem(str(path), message) for path in files if kind_of(path) in MUTATIONS]
-    if problems:
+    """Raise an error for files that are no tables, or options that apply only to mutations with segments."""
+    kinds = [(str(path), kind_of(path)) for path in files]
+    if problems := [Problem(path, _NO_TABLES[kind]) for path, kind in kinds if kind in _NO_TABLES]:
         raise InputError(problems)
     for name, value in read_with.items():
         if value:

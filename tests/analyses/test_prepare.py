@@ -501,7 +501,8 @@ def test_totals_stay_totals(column: str, prior: str, tmp_path: Path) -> None:
     joined = pd.read_csv(table, sep="\t")
     assert joined["total_cn"].tolist() == [3] * 11 + [2] * 9
     assert not {"major_cn", "minor_cn"} & set(joined)
-    assert "total_cn alone is enough only for --genotype-prior total" in refused("validate", table)
+    message = "total_cn alone is enough only for --genotype-prior total, ab, bb or no-zygosity"
+    assert message in refused("validate", table)
     for name, arguments in {"a": direct, "b": (table, *total)}.items():
         done = call("analyze", *arguments, "-o", tmp_path / name, "--no-plots", "--no-report", *SHORT)
         assert done.exit_code == 0
@@ -611,6 +612,11 @@ def test_mistakes_on_the_command_line(tmp_path: Path) -> None:
         f"pyclone-pgsm: {calls}: mutations without copy numbers: give copy-number segments of their samples with "
         "--segments, or a table that has both\n"
     )
+    for other, message in {
+        segments: "copy-number segments: give them with --segments, and the mutations as input",
+        sheet: "a sample sheet: the commands take it with --samples",
+    }.items():
+        assert refused("validate", other) == f"pyclone-pgsm: {other}: {message}\n"
     assert "no INPUT: give tables of read counts, mutations with -c, or a sample sheet" in refused("analyze")
     assert "--samples names all files: leave out INPUT and -c" in refused(
         "analyze", calls, "--samples", sheet

@@ -6,9 +6,9 @@ from typing import Literal
 
 from pyclone_pgsm.inputs.text import beginning
 
-Kind = Literal["vcf", "maf", "plain", "table", "segments", "unknown"]
+Kind = Literal["vcf", "maf", "plain", "table", "segments", "sheet", "unknown"]
 """VCF; MAF; a plain table of mutations; a table of mutations with copy numbers (PyClone's); copy-number segments, or
-Battenberg's table of fits beside them; anything else, including damaged files."""
+Battenberg's table of fits beside them; a sample sheet; anything else, including damaged files."""
 
 MUTATIONS: tuple[Kind, ...] = ("vcf", "maf", "plain")
 """Kinds with mutations but no copy numbers."""
@@ -47,6 +47,8 @@ def _kind_of_table(header: str, first_line: str) -> Kind:
     )
     if is_placed and names & _COUNTS:
         return "plain"
+    if {"sample_id", "mutations", "segments"} <= names:
+        return "sheet"
     if {"rho", "psi"} <= names:
         return "segments"
     is_on_range = any(

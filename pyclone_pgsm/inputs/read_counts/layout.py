@@ -129,7 +129,7 @@ def _missing(name: str, near: str | None, names: Sequence[str]) -> str:
     if near is not None:
         return f"{message}; is it the one named {near!r}? Then rename it"
     if name in ("major_cn", "minor_cn") and "total_cn" in names:
-        return f"{message}; total_cn alone is enough only for `genotype_prior` total"
+        return f"{message}; total_cn alone is enough only for `genotype_prior` total, ab, bb or no-zygosity"
     return message
 
 

@@ -135,8 +135,8 @@ def _tumour_content(
             continue
         if np.isnan(content[code]):
             raise UsageError(
-                f"the segments of sample {sample!r} tell shares of all cells, normal ones included: the tumour content "
-                "of the sample must be given"
+                f"the segments of sample {sample!r} tell shares of all cells, normal ones included: its tumour content "
+                "must be given, too (`tumour_content`)"
             )
         largest = float(shares[here].max())
         if largest > EXCESS * content[code]:

@@ -370,7 +370,8 @@ def test_shares_of_all_cells() -> None:
     assert table["subclonal_fraction"].tolist() == pytest.approx([0.5, 0.0, 0.0])
     assert copies(table) == [(2, 0, 2)] * 3
     with pytest.raises(
-        UsageError, match=r"the segments of sample 'S' tell shares of all cells, normal ones included"
+        UsageError,
+        match=r"the segments of sample 'S' tell shares of all cells, .* given, too \(`tumour_content`\)",
     ):
         join(variants(("1", 5)), segments)
     with pytest.raises(
