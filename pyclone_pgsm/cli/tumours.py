@@ -60,7 +60,8 @@ SEGMENT_OPTIONS = grouped(
         "tumour_sample": (
             list[str] | None,
             None,
-            "Name of a tumour sample in a VCF or MAF that does not identify it (repeatable).",
+            "Name of a tumour sample in a VCF or MAF that does not identify it (repeatable). Of several patients the "
+            "files of each must have it: name it in the sheet where they differ.",
             "NAME",
         ),
         "all_filters": (bool, False, "Take mutations whatever their FILTER, FT and somatic status."),
