@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from numpy.typing import ArrayLike
+from threadpoolctl import threadpool_limits
 
 from pyclone_pgsm.analyses.matrix_input import mixture_settings
 from pyclone_pgsm.analyses.memory import check_memory, estimate
@@ -66,7 +67,12 @@ def _run(path: Path, plan: Plan, progress: Progress | None) -> RunOptions:
             monitor = monitor_of(trace)
         end = yield from run_until_converged(*run, monitor)
 
-    with stopped_by_signals(stop), density_explained(plan), blamed(options.model.likelihood):
+    with (
+        stopped_by_signals(stop),
+        threadpool_limits(1, user_api="blas"),  # more would slow down the chains, and change the last digits
+        density_explained(plan),
+        blamed(options.model.likelihood),
+    ):
         interrupted = False
         for chain, state, records, done in steps():
             writer.add(chain, state, records)

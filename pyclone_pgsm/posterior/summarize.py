@@ -7,6 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import count
@@ -173,7 +174,7 @@ def summarize(
     thresholds = checked_thresholds(thresholds)
     trace.check_likelihood()
     trace.states()  # the labels are read, and checked, for the verdict on convergence
-    with blamed(trace.options.model.likelihood):
+    with threadpool_limits(1, user_api="blas"), blamed(trace.options.model.likelihood):
         return _summarise(trace, criterion or DEFAULT_CRITERION, burn_in, thresholds)
 
 

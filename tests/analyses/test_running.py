@@ -24,13 +24,15 @@ from small_runs import (
     wait_for_flushes,
     write_tumour,
 )
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.matrix_input import mixture_settings
 from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.errors import InputError, UsageError
+from pyclone_pgsm.posterior import summarize as summarizing
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
-from pyclone_pgsm.sampling import moves
+from pyclone_pgsm.sampling import chains, moves
 from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
@@ -236,6 +238,28 @@ def test_reader_meets_a_whole_file_at_any_moment(table, undisturbed, tmp_path):
     assert (np.diff(lengths, axis=0) >= 0).all()
     assert len(np.unique(lengths, axis=0)) > 3
     assert bits(path) == undisturbed
+
+
+def test_blas_has_one_thread_in_chains_and_summary(tmp_path, monkeypatch):
+    found = []
+
+    def observed(function):
+        def call(*arguments):
+            found.append({each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"})
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(chains, "advance", observed(chains.advance))
+    monkeypatch.setattr(summarizing, "kept_rows", observed(summarizing.kept_rows))
+    with threadpool_limits(2):
+        path = run(tmp_path / "t.h5", iterations=30, burn_in=10)
+        num_segments = len(found)
+        with Trace(path) as trace:
+            summarizing.summarize(trace)
+        assert found == [{1}] * (num_segments + 1)
+        assert num_segments > 0
+        assert {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"} == {2}
 
 
 def test_threads():
