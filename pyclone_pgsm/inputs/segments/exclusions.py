@@ -1,6 +1,6 @@
 """Reasons why a mutation has no copy numbers, or other ones than its segment: the texts of ``left_out.tsv``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.genome import mostly_outside_pseudo_autosomal
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.segments.intervals import NONE, Found
-from pyclone_pgsm.inputs.segments.states import MOST_NOT_MODELLED, States
+from pyclone_pgsm.inputs.segments.states import MOST_NOT_MODELLED
 
 FillGaps = Literal["diploid"]
 
@@ -27,9 +27,8 @@ class Rule(NamedTuple):
 
 def exclude(
     found: Found,
-    names: Sequence[str],
     normal_cn: NDArray[np.int64],
-    states: States,
+    states: Mapping[str, NDArray],
     fill_gaps: FillGaps | None,
 ) -> tuple[NDArray[np.bool_], list[LeftOut]]:
     """Return (N,) whether each mutation is kept, and what is left out or changed, by the first rule that applies."""
@@ -56,12 +55,11 @@ def exclude(
     first = np.select([rule.applies for rule in rules], range(len(rules)), NONE)
     kept = np.array([rule.is_kept for rule in rules] + [True])[first]  # the last is for NONE, -1
     left_out = []
-    rows = np.flatnonzero(first != NONE)
-    fields = (found.given[name].iloc[rows].tolist() for name in ("file", "row", "sample_id"))
-    for place, file, row, sample_id in zip(rows.tolist(), *fields):
+    places = np.flatnonzero(first != NONE)
+    rows = found.given[["file", "row", "mutation_id", "sample_id"]].iloc[places]
+    for place, row in zip(places.tolist(), rows.itertuples(index=False)):
         reason = rules[first[place]].reason
-        text = reason if isinstance(reason, str) else reason(place)
-        left_out.append(LeftOut(file, row, names[place], sample_id, text))
+        left_out.append(LeftOut(*row, reason if isinstance(reason, str) else reason(place)))
     return kept, left_out
 
 
@@ -114,7 +112,7 @@ def _of_single_copies(found: Found) -> NDArray[np.bool_]:
     return applies
 
 
-def _without_states(found: Found, states: States) -> list[Rule]:
+def _without_states(found: Found, states: Mapping[str, NDArray]) -> list[Rule]:
     """Return the rules for segments without the copies of each allele, or with more than two states."""
     totals = found.take("major_cn")
 
@@ -131,12 +129,12 @@ def _without_states(found: Found, states: States) -> list[Rule]:
         where = found.where(found.segment[row])
         text = f"the tumour cells of its segment ({where}) are in more than two copy-number states"
         share = f"{100 * MOST_NOT_MODELLED:g} % of"
-        if states.too_many[row]:
+        if states["too_many"][row]:
             return f"{text}, and more than {share} them in none of the two largest"
         return f"{text}: the two largest are taken for all; at most {share} the cells are in others"
 
     return [
-        Rule((states.minor < 0) | (states.second_minor < 0), unknown),
-        Rule(states.too_many, several),
-        Rule(states.not_modelled > 0, several, is_kept=True),
+        Rule((states["minor_cn"] < 0) | (states["subclonal_minor_cn"] < 0), unknown),
+        Rule(states["too_many"], several),
+        Rule(states["not_modelled"] > 0, several, is_kept=True),
     ]

@@ -15,9 +15,8 @@ the copies in normal cells there. It is left out of the sample, with the reason,
 Homozygous deletions stay in the table with ``major_cn`` 0; its reader must handle them.
 """
 
-import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import InputError, Problem, UsageError
 from pyclone_pgsm.inputs.genome import Build, Sex, normal_copies
 from pyclone_pgsm.inputs.mutations.model import Variants, mutation_ids
-from pyclone_pgsm.inputs.observations import DEFAULT_TUMOUR_CONTENT, LeftOut, looks_at_no_alleles
+from pyclone_pgsm.inputs.observations import DEFAULT_TUMOUR_CONTENT, SUBCLONAL, LeftOut, looks_at_no_alleles
 from pyclone_pgsm.inputs.segments.exclusions import FillGaps, exclude
 from pyclone_pgsm.inputs.segments.intervals import NONE, Found
 from pyclone_pgsm.inputs.segments.model import Segments
@@ -38,7 +37,13 @@ from pyclone_pgsm.inputs.segments.samples import (
     content_of,
     sex_of,
 )
-from pyclone_pgsm.inputs.segments.states import EXCESS, States, states_of_tumour
+from pyclone_pgsm.inputs.segments.states import EXCESS, states_of_tumour
+
+COLUMNS = [
+    "file", "row", "mutation_id", "sample_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn",
+    "tumour_content", "chrom", "pos", "ref", "alt", "gene", *SUBCLONAL,
+]  # fmt: skip
+"""The columns of the joined table; file and row are those of the mutations."""
 
 
 def join(
@@ -59,12 +64,10 @@ def join(
     priors that use only totals, or no copy numbers of the tumour, do not need alleles: a total is then returned as
     ``major_cn``.
 
-    The table has the columns ``file row`` of the mutations, ``mutation_id sample_id ref_counts alt_counts major_cn
-    minor_cn normal_cn tumour_content chrom pos ref alt gene`` and ``subclonal_major_cn subclonal_minor_cn
-    subclonal_fraction``, 0 where there is one state. The second result lists the mutations that were left out or
-    changed, in their order.
+    The table has the `COLUMNS`; those of a second state are 0 where there is one state. The second result lists the
+    mutations that were left out or changed, in their order.
     """
-    given = variants.table
+    given = variants.table.assign(mutation_id=mutation_ids)
     if not len(given):
         raise UsageError("there are no mutations to join with the segments")
     samples = list(given["sample_id"].cat.remove_unused_categories().cat.categories)
@@ -82,13 +85,14 @@ def join(
     found = Found.of(given, segments.table, known)
     normal_cn = _normal_copies(found)
     states = _states(found, normal_cn, genotype_prior)
-    names = mutation_ids(given)
-    kept, left_out = exclude(found, names, normal_cn, states, fill_gaps)
+    kept, left_out = exclude(found, normal_cn, states, fill_gaps)
     if not kept.any():
         commonest, times = Counter(item.reason for item in left_out).most_common(1)[0]
         message = f"none of the {len(given)} mutations can be joined with the segments; most often ({times} times): "
         raise InputError([Problem(str(given["file"].iat[0]), message + commonest)])
-    return _table(found, names, kept, normal_cn, states), left_out
+    content = np.array([sample.tumour_content or DEFAULT_TUMOUR_CONTENT for sample in known.values()])
+    table = given.assign(normal_cn=normal_cn, tumour_content=content[found.sample], **states)
+    return table.loc[kept, COLUMNS], left_out
 
 
 def _normal_copies(found: Found) -> NDArray[np.int64]:
@@ -102,7 +106,7 @@ def _normal_copies(found: Found) -> NDArray[np.int64]:
     return np.where(said == NONE, copies, said)
 
 
-def _states(found: Found, normal_cn: NDArray[np.int64], genotype_prior: str) -> States:
+def _states(found: Found, normal_cn: NDArray[np.int64], genotype_prior: str) -> dict[str, NDArray]:
     """Return the states at each mutation; the normal state where there is no segment."""
     totals_do = looks_at_no_alleles(genotype_prior)
     first, second = (
@@ -145,29 +149,3 @@ def _tumour_content(
                 f"{content[code]:g}; one of the two is wrong"
             )
     return content[found.sample]
-
-
-def _table(
-    found: Found,
-    names: Sequence[str],
-    kept: NDArray[np.bool_],
-    normal_cn: NDArray[np.int64],
-    states: States,
-) -> pd.DataFrame:
-    content = [sample.tumour_content or DEFAULT_TUMOUR_CONTENT for sample in found.samples.values()]
-    of = found.given[kept]
-    return pd.DataFrame(
-        {
-            **of[["file", "row"]],
-            "mutation_id": list(itertools.compress(names, kept)),
-            **of[["sample_id", "ref_counts", "alt_counts"]],
-            "major_cn": states.major[kept],
-            "minor_cn": states.minor[kept],
-            "normal_cn": normal_cn[kept],
-            "tumour_content": np.array(content)[found.sample[kept]],
-            **of[["chrom", "pos", "ref", "alt", "gene"]],
-            "subclonal_major_cn": states.second_major[kept],
-            "subclonal_minor_cn": states.second_minor[kept],
-            "subclonal_fraction": states.second_fraction[kept],
-        }
-    )

@@ -8,7 +8,6 @@ share of at most `MOST_NOT_MODELLED` is a small error.
 """
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,27 +25,6 @@ EXCESS = 1.1
 tumour cells, as both are estimates; larger ones contradict the content."""
 
 
-@dataclass(frozen=True)
-class States:
-    """The states of N loci, the main one and a second one; all arrays are (N,).
-
-    Copies and share of the second are 0 where there is one state. Its share is of the cells in these two states.
-    """
-
-    major: NDArray[np.int64]
-    minor: NDArray[np.int64]
-    second_major: NDArray[np.int64]
-    second_minor: NDArray[np.int64]
-    second_fraction: NDArray[np.float64]
-    not_modelled: NDArray[np.float64]
-    """Share of the tumour cells in further states."""
-
-    @property
-    def too_many(self) -> NDArray[np.bool_]:
-        """(N,) whether too many tumour cells are in states that are not included here."""
-        return self.not_modelled > MOST_NOT_MODELLED + 1e-9
-
-
 def unite_equal(states: NDArray[np.int64], shares: NDArray[np.float64]) -> None:
     """Add the (N, K) shares of equal states, (N, K, 2), to the first of them in place; the others become 0."""
     for one, other in itertools.combinations(range(shares.shape[1]), 2):
@@ -61,12 +39,16 @@ def states_of_tumour(
     shares: NDArray[np.float64],
     normal_cn: NDArray[np.int64],
     others: NDArray[np.float64],
-) -> States:
-    """Determine the states of N loci.
+) -> dict[str, NDArray]:
+    """Determine the states of N loci, the main one and a second one.
 
     ``first`` and ``second`` are (N, 2) major and minor copies of the states in the segments, arbitrary where the share
     is 0; ``shares`` (N, 2) are their shares of the tumour cells, with totals above 1 scaled to 1; ``others`` (N,) those
     of further states, none of them larger.
+
+    The result has the (N,) columns ``major_cn minor_cn`` of the main state, ``subclonal_major_cn subclonal_minor_cn
+    subclonal_fraction`` of the second, 0 where there is one state, ``not_modelled``, the share of the tumour cells in
+    further states, and ``too_many``, whether it is too large. The fraction is of the cells in the two states.
     """
     normal = np.stack([normal_cn - normal_cn // 2, normal_cn // 2], axis=1)
     states = np.stack([first, second, normal], axis=1)
@@ -81,11 +63,13 @@ def states_of_tumour(
     main, rest = order[:, 0], order[:, 1]
     has_second = held[rows, rest] > 0
     main_share, second_share = held[rows, main], held[rows, rest]
-    return States(
-        major=states[rows, main, 0],
-        minor=states[rows, main, 1],
-        second_major=np.where(has_second, states[rows, rest, 0], 0),
-        second_minor=np.where(has_second, states[rows, rest, 1], 0),
-        second_fraction=np.where(has_second, second_share / (main_share + second_share), 0.0),
-        not_modelled=held[rows, order[:, 2]] + np.where(others > NEGLIGIBLE, others, 0.0),
-    )
+    not_modelled = held[rows, order[:, 2]] + np.where(others > NEGLIGIBLE, others, 0.0)
+    return {
+        "major_cn": states[rows, main, 0],
+        "minor_cn": states[rows, main, 1],
+        "subclonal_major_cn": np.where(has_second, states[rows, rest, 0], 0),
+        "subclonal_minor_cn": np.where(has_second, states[rows, rest, 1], 0),
+        "subclonal_fraction": np.where(has_second, second_share / (main_share + second_share), 0.0),
+        "not_modelled": not_modelled,
+        "too_many": not_modelled > MOST_NOT_MODELLED + 1e-9,
+    }
