@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SUBCLONAL: dict[str, type[np.number]] = {
     "subclonal_major_cn": np.int64,
@@ -56,6 +59,12 @@ class LeftOut(NamedTuple):
     mutation_id: str
     sample_id: str
     reason: str
+
+
+def left_out_rows(rows: pd.DataFrame, reasons: Iterable[str]) -> list[LeftOut]:
+    """List rows, each with its reason, by those of the columns ``file row mutation_id sample_id`` that they have."""
+    places = rows.reindex(columns=LeftOut._fields[:-1], fill_value="").itertuples(index=False)
+    return [LeftOut._make((*place, reason)) for place, reason in zip(places, reasons)]
 
 
 def count_left_out(left_out: Sequence[LeftOut], where: str = "") -> str:

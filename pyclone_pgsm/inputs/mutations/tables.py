@@ -28,7 +28,7 @@ from pyclone_pgsm.inputs.mutations.model import (
     why_nothing,
 )
 from pyclone_pgsm.inputs.mutations.naming import choose_samples, renamed_samples
-from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.inputs.observations import left_out_rows
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import GENE_NAMES
 from pyclone_pgsm.inputs.table import Table, columns_by_part
@@ -116,7 +116,7 @@ def read_table(
     rows = _rows(table, chosen, all_filters)
     raise_any(problems)
     used = rows["why_not"] == ""
-    left_out = _left_out(rows[~used], problems.file)
+    left_out = left_out_rows(rows[~used].assign(mutation_id=mutation_ids), rows.loc[~used, "why_not"])
     if not used.any():
         raise problems.give_up(why_nothing(len(rows), "rows", left_out), table.header_line)
     build = next(filter(None, rows.loc[used, "build"]), None)
@@ -127,7 +127,7 @@ def read_table(
     no_filter = all(map(values.is_no_value, table.distinct("filter")))
     types = TYPES | {"sample_id": pd.CategoricalDtype(sorted(chosen.values()))}
     return Variants(
-        table=kept.astype(types).assign(file=problems.file),
+        table=kept.astype(types),
         left_out=left_out,
         builds={problems.file: build} if build else {},
         unfiltered=[problems.file] if "filter" in table and no_filter else [],
@@ -186,6 +186,7 @@ def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
     ]
     rows = pd.DataFrame(
         {
+            "file": table.problems.file,
             "row": table.lines,
             "chrom": table.read("chrom", chromosome, object, matters=matters),
             "pos": table.read("pos", _POSITION, object, matters=matters),
@@ -226,9 +227,3 @@ def _note_other_variant_counts(
     others = table.read("var_counts", values.READS, np.int64, _NO_COUNT, may_miss=True, matters=matters)
     is_known = matters & (alt_counts != _NO_COUNT) & (others != _NO_COUNT)
     table.note_unequal(is_known & (alt_counts != others), "var_counts", "alt_counts")
-
-
-def _left_out(rows: pd.DataFrame, file: str) -> list[LeftOut]:
-    names = mutation_ids(rows)
-    fields = zip(rows["row"].tolist(), names, rows["sample_id"].tolist(), rows["why_not"].tolist())
-    return [LeftOut(file, *each) for each in fields]

@@ -17,6 +17,7 @@ from pyclone_pgsm.inputs.observations import (
     PRIORS_WITHOUT_COPY_NUMBERS,
     LeftOut,
     Observations,
+    left_out_rows,
 )
 from pyclone_pgsm.inputs.problems import FileProblems, count, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import ANNOTATIONS
@@ -96,15 +97,11 @@ def _arrays(
         )
         raise InputError([Problem(str(rows["file"].iat[0]), nothing_left)])
     rows = rows.assign(without_reads=has_copies & ~has_reads, without_copies=~has_copies)
-    place = ["file", "row", "mutation_id", "sample_id", "copies_column"]
     no_copies = (
         "{} 0: a mutation cannot be modelled where the tumour has no copy of the locus; treated as no data in this "
         "sample"
     )
-    left_out = [
-        LeftOut(file, row, mutation_id, sample_id, no_copies.format(column))
-        for file, row, mutation_id, sample_id, column in rows.loc[~has_copies, place].itertuples(index=False)
-    ]
+    left_out = left_out_rows(rows[~has_copies], map(no_copies.format, rows.loc[~has_copies, "copies_column"]))
     left_out += _mutations_without_data(rows[~kept[mutation]])
     first_of_sample = rows.drop_duplicates("sample_id")[~has_data.any(axis=0)]
     no_data = "no mutation has data in this sample: it is kept, but carries no information"

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.genome import mostly_outside_pseudo_autosomal
-from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.inputs.observations import LeftOut, left_out_rows
 from pyclone_pgsm.inputs.segments.intervals import NONE, Found
 from pyclone_pgsm.inputs.segments.states import MOST_NOT_MODELLED
 
@@ -54,13 +54,10 @@ def exclude(
     ]
     first = np.select([rule.applies for rule in rules], range(len(rules)), NONE)
     kept = np.array([rule.is_kept for rule in rules] + [True])[first]  # the last is for NONE, -1
-    left_out = []
-    places = np.flatnonzero(first != NONE)
-    rows = found.given[["file", "row", "mutation_id", "sample_id"]].iloc[places]
-    for place, row in zip(places.tolist(), rows.itertuples(index=False)):
-        reason = rules[first[place]].reason
-        left_out.append(LeftOut(*row, reason if isinstance(reason, str) else reason(place)))
-    return kept, left_out
+    places = np.flatnonzero(first != NONE).tolist()
+    reasons = ((place, rules[first[place]].reason) for place in places)
+    texts = (reason if isinstance(reason, str) else reason(place) for place, reason in reasons)
+    return kept, left_out_rows(found.given.iloc[places], texts)
 
 
 def _without_normal_copies(found: Found, normal_cn: NDArray[np.int64]) -> list[Rule]:

@@ -13,7 +13,7 @@ from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.files import storable
 from pyclone_pgsm.inputs.columns import read_columns
 from pyclone_pgsm.inputs.genome import builds_that_fit, chromosome, last_positions
-from pyclone_pgsm.inputs.observations import LeftOut, looks_at_no_alleles
+from pyclone_pgsm.inputs.observations import LeftOut, left_out_rows, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import FileProblems, listed, raise_any
 from pyclone_pgsm.inputs.segments.alleles import REAL, of_states
 from pyclone_pgsm.inputs.segments.cells import (
@@ -221,8 +221,7 @@ def _left_out(
     reasons += [(row, _how_rounded(*of_row)) for row, of_row in zip(far.index.tolist(), copies)]
     reasons += [(row, what) for row, what in cells.changes if used[row]]
     reasons.sort(key=lambda item: item[0])
-    lines, samples = frame["row"].tolist(), frame["sample_id"].tolist()
-    return [LeftOut(cells.problems.file, lines[row], "", samples[row], reason) for row, reason in reasons]
+    return left_out_rows(frame.iloc[[row for row, _ in reasons]], [reason for _, reason in reasons])
 
 
 def _how_rounded(real_major: float, real_minor: float, major: int, minor: int) -> str:
@@ -256,18 +255,10 @@ def _states_together(frame: pd.DataFrame, problems: FileProblems) -> tuple[pd.Da
     together = frame[place == 0].reset_index(drop=True)
     for name in STATES:
         together.loc[several, name] = alleles[name].to_numpy()
-    totals = together.assign(total=total[place == 0])
-    above = totals.loc[totals["total"] > 1 + ROUNDING, ["file", "row", "sample_id", "total"]]
-    return together, [
-        LeftOut(
-            file,
-            row,
-            "",
-            sample,
-            f"the states of the segment are in {cells:.4g} of the cells in all, taken as 1",
-        )
-        for file, row, sample, cells in above.itertuples(index=False)
-    ]
+    total = total[place == 0]
+    above = total > 1 + ROUNDING
+    taken_as_one = "the states of the segment are in {:.4g} of the cells in all, taken as 1"
+    return together, left_out_rows(together[above], map(taken_as_one.format, total[above]))
 
 
 def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit) -> list[Hint]:
