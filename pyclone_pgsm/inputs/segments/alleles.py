@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.problems import raise_any
 from pyclone_pgsm.inputs.segments.cells import ALLELE_FREQUENCY, UNKNOWN, SegmentCells, pair_of_copies
 from pyclone_pgsm.inputs.segments.states import unite_equal
+from pyclone_pgsm.inputs.values import COPIES, Real, Whole
 
 HATCHET_CLONES = tuple(f"clone{number}" for number in range(1, 33))
 """Names of tumour clones; HATCHet infers a handful."""
@@ -22,7 +23,7 @@ _MOST_AMISS = 0.02
 _MOST_ROUNDED = 0.5
 """Totals that differ from the sum of real copy numbers by at most this may come from rounding."""
 REAL = ["real_major", "real_minor"]
-"""Columns of the copy numbers before rounding; NaN where they were whole."""
+"""Columns of the copy numbers before rounding; NaN where they are not used."""
 
 
 def one_state(
@@ -88,15 +89,34 @@ def ordered(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.i
     return np.where(copies[:, 1:] == UNKNOWN, UNKNOWN, copies)
 
 
-def of_pair(cells: SegmentCells, *, of_all_cells: bool = False) -> pd.DataFrame:
+def of_pair(
+    cells: SegmentCells,
+    copies: Whole | Real = COPIES,
+    *,
+    is_ordered: bool = False,
+    of_all_cells: bool = False,
+) -> pd.DataFrame:
     """Read alleles from two columns in either order; where unknown, use the total from a column ``total``.
 
-    With ``of_all_cells``, shares include the normal cells of the sample.
+    ``copies`` reads a cell; real copy numbers are rounded. With ``is_ordered``, minor copies above the major ones are
+    noted; otherwise the larger number is the major. With ``of_all_cells``, shares include the normal cells of the
+    sample.
     """
-    copies, total = ordered(cells.copies("major"), cells.copies("minor")), cells.copies("total")
-    known = (copies[:, 1] != UNKNOWN) & (total != UNKNOWN)
-    _note_other_totals(cells, known & (copies.sum(axis=1) != total))
-    return one_state(with_totals(copies, total), cells.share("fraction")).assign(of_all_cells=of_all_cells)
+    first, second = (cells.numbers(part, copies, np.float64) for part in ("major", "minor"))
+    if is_ordered:
+        is_larger = nearest(second) > np.where(np.isnan(first), np.inf, nearest(first))
+        cells.note_larger(is_larger, "minor", "major")
+    total = cells.numbers("total", copies, np.float64)
+    cells.note(
+        np.abs(first + second - total) > _MOST_ROUNDED,
+        "total",
+        lambda row: (
+            f"{cells.said('major', row)} and {cells.said('minor', row)} differ from it; expected their sum"
+        ),
+    )
+    real, whole = rounded(first, second)
+    alleles = one_state(with_totals(whole, nearest(total)), cells.share("fraction"), real)
+    return alleles.assign(of_all_cells=of_all_cells)
 
 
 def of_titan(cells: SegmentCells) -> pd.DataFrame:
@@ -114,30 +134,20 @@ def of_titan(cells: SegmentCells) -> pd.DataFrame:
     return one_state(np.stack([major, minor], axis=1), cells.share("fraction"))
 
 
-def _note_other_totals(cells: SegmentCells, differ: NDArray[np.bool_]) -> None:
-    cells.note(
-        differ,
-        "total",
-        lambda row: (
-            f"{cells.said('major', row)} and {cells.said('minor', row)} differ from it; expected their sum"
-        ),
-    )
-
-
 def with_totals(copies: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return (R, 2) copies with the total in place of unknown ones. Totals of 0 and 1 determine both alleles."""
     of_total = np.stack([total, np.where((total >= 0) & (total <= 1), 0, UNKNOWN)], axis=1)
     return np.where(copies[:, 1:] == UNKNOWN, of_total, copies)
 
 
-def of_total_and_minor(cells: SegmentCells) -> pd.DataFrame:
-    """Read alleles from the columns ``total`` and ``minor``."""
-    total, minor = cells.copies("total"), cells.copies("minor")
-    known = (total != UNKNOWN) & (minor != UNKNOWN)
-    too_large = known & (minor > total)
-    cells.note_larger(too_large, "minor", "total")
-    rest = np.where(known & ~too_large, total - minor, UNKNOWN)
-    return one_state(with_totals(ordered(rest, minor), total))
+def of_total_and_minor(cells: SegmentCells, copies: Whole | Real = COPIES) -> pd.DataFrame:
+    """Read alleles from the columns ``total`` and ``minor``, whose cells ``copies`` reads.
+
+    The total of PureCN is real where no whole number fits the segment.
+    """
+    total, minor = (cells.numbers(part, copies, np.float64) for part in ("total", "minor"))
+    cells.note_larger((minor > nearest(total)) & ~np.isnan(total), "minor", "total")
+    return _of_real_total(total, minor)
 
 
 def of_facets(cells: SegmentCells) -> pd.DataFrame:
@@ -165,21 +175,6 @@ def nearest(copies: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.where(np.isnan(copies), UNKNOWN, np.maximum(np.rint(np.nan_to_num(copies)), 0)).astype(np.int64)
 
 
-def of_real_pair(cells: SegmentCells, *, is_ordered: bool = False) -> pd.DataFrame:
-    """Read alleles from two columns of real copy numbers; where unknown, use the total from a column ``total``.
-
-    With ``is_ordered``, minor copies above the major ones are noted; otherwise the larger number is the major.
-    """
-    first, second = cells.real_copies("major"), cells.real_copies("minor")
-    if is_ordered:
-        is_larger = nearest(second) > np.where(np.isnan(first), np.inf, nearest(first))
-        cells.note_larger(is_larger, "minor", "major")
-    total = cells.real_copies("total")
-    _note_other_totals(cells, np.abs(first + second - total) > _MOST_ROUNDED)
-    real, whole = rounded(first, second)
-    return one_state(with_totals(whole, nearest(total)), cells.share("fraction"), real)
-
-
 def of_total_and_frequency(cells: SegmentCells) -> pd.DataFrame:
     """Read PURPLE 2: the total c and the frequency f of the major allele, which then has c·f copies.
 
@@ -188,13 +183,6 @@ def of_total_and_frequency(cells: SegmentCells) -> pd.DataFrame:
     total, frequency = cells.real_copies("total"), cells.numbers("frequency", ALLELE_FREQUENCY, np.float64)
     frequency = np.where(frequency < 0.5, np.nan, np.minimum(frequency, 1.0))
     return _of_real_total(total, total * (1 - frequency))
-
-
-def of_purecn(cells: SegmentCells) -> pd.DataFrame:
-    """Read PureCN: the total, which is real where no whole number fits the segment, and the minor copies."""
-    total, minor = cells.real_copies("total"), cells.real_copies("minor")
-    cells.note_larger((minor > nearest(total)) & ~np.isnan(total), "minor", "total")
-    return _of_real_total(total, minor)
 
 
 def _of_real_total(total: NDArray[np.float64], minor_copies: NDArray[np.float64]) -> pd.DataFrame:

@@ -13,7 +13,7 @@ import pandas as pd
 from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.segments import alleles
 from pyclone_pgsm.inputs.segments.alleles import HATCHET_CLONES
-from pyclone_pgsm.inputs.segments.cells import SegmentCells, plain, style
+from pyclone_pgsm.inputs.segments.cells import REAL_COPIES, SegmentCells, plain, style
 from pyclone_pgsm.inputs.table import columns_by_part
 
 _CHROM = ("chrom", "chr", "chromosome", "seqnames", "contig", "chromosomeindex")
@@ -113,7 +113,7 @@ LAYOUTS = (
             "major": ("majorAlleleCopyNumber", "majoralleleploidy"),
             "minor": ("minorAlleleCopyNumber", "minoralleleploidy"),
         },
-        alleles.of_real_pair,
+        partial(alleles.of_pair, copies=REAL_COPIES),
     ),
     Layout(
         "purple",
@@ -178,10 +178,15 @@ LAYOUTS = (
         "absolute",
         "ABSOLUTE segtab",
         {"major": ("modal.a2", "Modal_HSCN_2"), "minor": ("modal.a1", "Modal_HSCN_1")},
-        alleles.of_real_pair,
+        partial(alleles.of_pair, copies=REAL_COPIES),
         place={"chrom": _CHROM, "start": ("Start.bp", "start"), "end": ("End.bp", "end")},
     ),
-    Layout("purecn", "PureCN loh.csv", {"total": "C", "minor": "M"}, alleles.of_purecn),
+    Layout(
+        "purecn",
+        "PureCN loh.csv",
+        {"total": "C", "minor": "M"},
+        partial(alleles.of_total_and_minor, copies=REAL_COPIES),
+    ),
     Layout(
         "pcgr",
         "PCGR cna.tsv",
@@ -204,7 +209,7 @@ LAYOUTS = (
         "generic",
         "chrom start end major_cn minor_cn",
         {"major": _MAJOR, "minor": _MINOR},
-        partial(alleles.of_real_pair, is_ordered=True),
+        partial(alleles.of_pair, copies=REAL_COPIES, is_ordered=True),
         optional={**_NORMAL, "fraction": "cellular_prevalence", "total": ("total_cn", "totcn")},
         has_rows_for_states=True,
     ),
