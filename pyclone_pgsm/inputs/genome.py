@@ -143,7 +143,7 @@ def last_positions(chroms: pd.Series, positions: pd.Series) -> dict[str, int]:
 
 
 def normal_copies(
-    chroms: Sequence[str], positions: ArrayLike, sex: Sex | None, build: Build | None
+    chroms: Sequence[str] | pd.Series, positions: ArrayLike, sex: Sex | None, build: Build | None
 ) -> NDArray[np.int64]:
     """Return (R,) the copies of each position, on a harmonised chromosome, in the cells of a healthy person.
 
@@ -166,7 +166,7 @@ def normal_copies(
 
 
 def mostly_outside_pseudo_autosomal(
-    chroms: Sequence[str], starts: ArrayLike, ends: ArrayLike, build: Build | None
+    chroms: Sequence[str] | pd.Series, starts: ArrayLike, ends: ArrayLike, build: Build | None
 ) -> NDArray[np.bool_]:
     """Return (R,) whether most bases of each interval of X or Y lie outside the pseudo-autosomal regions.
 

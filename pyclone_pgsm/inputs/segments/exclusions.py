@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.genome import mostly_outside_pseudo_autosomal
+from pyclone_pgsm.inputs.genome import Build, Sex, mostly_outside_pseudo_autosomal
 from pyclone_pgsm.inputs.observations import LeftOut, left_out_rows
 from pyclone_pgsm.inputs.segments.intervals import NONE, Found
 from pyclone_pgsm.inputs.segments.states import MOST_NOT_MODELLED
@@ -27,6 +27,8 @@ class Rule(NamedTuple):
 
 def exclude(
     found: Found,
+    sex: Sex | None,
+    build: Build | None,
     normal_cn: NDArray[np.int64],
     states: Mapping[str, NDArray],
     fill_gaps: FillGaps | None,
@@ -41,7 +43,7 @@ def exclude(
             "on the mitochondrion: a cell has many, and no segment tells how many; it cannot be modelled",
         ),
         Rule(in_gap & (fill_gaps is None), in_none),
-        *_without_normal_copies(found, normal_cn),
+        *_without_normal_copies(found, sex, build, normal_cn),
         Rule(in_gap, f"{in_none}: taken as diploid", is_kept=True),
         Rule(
             found.rival != NONE,
@@ -60,9 +62,11 @@ def exclude(
     return kept, left_out_rows(found.given.iloc[places], texts)
 
 
-def _without_normal_copies(found: Found, normal_cn: NDArray[np.int64]) -> list[Rule]:
+def _without_normal_copies(
+    found: Found, sex: Sex | None, build: Build | None, normal_cn: NDArray[np.int64]
+) -> list[Rule]:
     """Return the rules for mutations where normal cells have no copies, an unknown number, or more than elsewhere."""
-    chroms, samples = found.given["chrom"].tolist(), list(found.samples.values())
+    chroms = found.given["chrom"].tolist()
 
     def pseudo_autosomal(row: int) -> str:
         return (
@@ -72,7 +76,7 @@ def _without_normal_copies(found: Found, normal_cn: NDArray[np.int64]) -> list[R
         )
 
     def doubtful(row: int) -> str:
-        chrom, sex = chroms[row], samples[found.sample[row]].sex
+        chrom = chroms[row]
         if chrom not in ("X", "Y"):
             return f"contig {chrom} is no chromosome, and its copies in normal cells are not known"
         if sex is None:
@@ -88,25 +92,14 @@ def _without_normal_copies(found: Found, normal_cn: NDArray[np.int64]) -> list[R
         return f"normal cells of a {'woman' if sex == 'female' else 'man'} have no chromosome {chrom}"
 
     said = found.take("normal_cn") != NONE
+    may_be_single = mostly_outside_pseudo_autosomal(
+        found.given["chrom"], found.take("start"), found.take("end"), build
+    ) & (found.segment != NONE)
     return [
         Rule((normal_cn == 0) & said, "normal cells have no copy of it, as the segments say"),
         Rule(normal_cn <= 0, doubtful),
-        Rule((normal_cn == 2) & ~said & _of_single_copies(found), pseudo_autosomal),
+        Rule((normal_cn == 2) & ~said & may_be_single & (sex != "female"), pseudo_autosomal),
     ]
-
-
-def _of_single_copies(found: Found) -> NDArray[np.bool_]:
-    """Return (N,) whether most of each mutation's segment is a part of X or Y of which a man has one copy.
-
-    False if the sample is known to be of a woman, and where there is no segment.
-    """
-    applies = found.segment != NONE
-    for code, sample in enumerate(found.samples.values()):
-        here = found.sample == code
-        start, end = (found.take(name)[here] for name in ("start", "end"))
-        is_single = mostly_outside_pseudo_autosomal(found.given["chrom"][here], start, end, sample.build)
-        applies[here] &= is_single & (sample.sex != "female")
-    return applies
 
 
 def _without_states(found: Found, states: Mapping[str, NDArray]) -> list[Rule]:

@@ -14,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.segments.model import STATES
-from pyclone_pgsm.inputs.segments.samples import Sample
 from pyclone_pgsm.inputs.values import LARGEST_POSITION
 
 NONE = -1
@@ -62,8 +61,7 @@ class Found:
 
     given: pd.DataFrame
     segments: pd.DataFrame
-    samples: dict[str, Sample]
-    """What is known of each sample, by its name."""
+    samples: list[str]
     has_segments: NDArray[np.bool_]
     """(D,) whether each sample has segments."""
     sample: NDArray[np.int64]
@@ -74,10 +72,9 @@ class Found:
     """(N,) row of another segment that contains it but contradicts the first; -1 if there is none."""
 
     @classmethod
-    def of(cls, given: pd.DataFrame, table: pd.DataFrame, samples: dict[str, Sample]) -> Found:
+    def of(cls, given: pd.DataFrame, table: pd.DataFrame, samples: list[str]) -> Found:
         """Find the segments of all mutations, in a `Segments.table`."""
-        names = list(samples)
-        sample, owner = _codes(given["sample_id"], names), _codes(table["sample_id"], names)
+        sample, owner = _codes(given["sample_id"], samples), _codes(table["sample_id"], samples)
         chroms = list(dict.fromkeys([*table["chrom"].cat.categories, *given["chrom"].cat.categories]))
         used = np.flatnonzero(owner >= 0)
         group = (owner * len(chroms) + _codes(table["chrom"], chroms))[used]

@@ -29,14 +29,7 @@ from pyclone_pgsm.inputs.observations import DEFAULT_TUMOUR_CONTENT, SUBCLONAL, 
 from pyclone_pgsm.inputs.segments.exclusions import FillGaps, exclude
 from pyclone_pgsm.inputs.segments.intervals import NONE, Found
 from pyclone_pgsm.inputs.segments.model import Segments
-from pyclone_pgsm.inputs.segments.samples import (
-    Sample,
-    build_of,
-    check_same_build,
-    check_samples,
-    content_of,
-    sex_of,
-)
+from pyclone_pgsm.inputs.segments.samples import build_of, check_samples, content_of, sex_of
 from pyclone_pgsm.inputs.segments.states import EXCESS, states_of_tumour
 
 COLUMNS = [
@@ -73,41 +66,31 @@ def join(
     samples = list(given["sample_id"].cat.remove_unused_categories().cat.categories)
     check_samples(segments, samples)
     sex = sex or sex_of(segments, samples)
-    known = {
-        sample: Sample(
-            sex,
-            build or build_of(variants, segments, sample),
-            content_of(tumour_content, sample, segments),
-        )
-        for sample in samples
-    }
-    check_same_build(known)
-    found = Found.of(given, segments.table, known)
-    normal_cn = _normal_copies(found)
-    states = _states(found, normal_cn, genotype_prior)
-    kept, left_out = exclude(found, normal_cn, states, fill_gaps)
+    build = build or build_of(variants, segments, samples)
+    content = np.array([content_of(tumour_content, sample, segments) or np.nan for sample in samples])
+    found = Found.of(given, segments.table, samples)
+    said_copies = found.take("normal_cn")
+    normal_cn = np.where(
+        said_copies == NONE, normal_copies(given["chrom"], given["pos"], sex, build), said_copies
+    )
+    states = _states(found, normal_cn, content, genotype_prior)
+    kept, left_out = exclude(found, sex, build, normal_cn, states, fill_gaps)
     if not kept.any():
         commonest, times = Counter(item.reason for item in left_out).most_common(1)[0]
         message = f"none of the {len(given)} mutations can be joined with the segments; most often ({times} times): "
         raise InputError([Problem(str(given["file"].iat[0]), message + commonest)])
-    content = np.array([sample.tumour_content or DEFAULT_TUMOUR_CONTENT for sample in known.values()])
-    table = given.assign(normal_cn=normal_cn, tumour_content=content[found.sample], **states)
+    contents = np.nan_to_num(content, nan=DEFAULT_TUMOUR_CONTENT)[found.sample]
+    table = given.assign(normal_cn=normal_cn, tumour_content=contents, **states)
     return table.loc[kept, COLUMNS], left_out
 
 
-def _normal_copies(found: Found) -> NDArray[np.int64]:
-    """Return (N,) copies in normal cells: from the segments, or else by chromosome, sex and build."""
-    copies = np.empty(len(found.given), dtype=np.int64)
-    for code, sample in enumerate(found.samples.values()):
-        here = found.sample == code
-        of = found.given[here]
-        copies[here] = normal_copies(of["chrom"], of["pos"], sample.sex, sample.build)
-    said = found.take("normal_cn")
-    return np.where(said == NONE, copies, said)
+def _states(
+    found: Found, normal_cn: NDArray[np.int64], content: NDArray[np.float64], genotype_prior: str
+) -> dict[str, NDArray]:
+    """Return the states at each mutation; the normal state where there is no segment.
 
-
-def _states(found: Found, normal_cn: NDArray[np.int64], genotype_prior: str) -> dict[str, NDArray]:
-    """Return the states at each mutation; the normal state where there is no segment."""
+    `content` is the tumour content of each sample, NaN if unknown.
+    """
     totals_do = looks_at_no_alleles(genotype_prior)
     first, second = (
         np.stack([found.take(f"{which}major_cn", 0), found.take(f"{which}minor_cn", 0)], axis=1)
@@ -122,17 +105,18 @@ def _states(found: Found, normal_cn: NDArray[np.int64], genotype_prior: str) -> 
     others = found.take("other_fraction", 0.0)
     of_all = found.take("of_all_cells", 0).astype(bool)
     total = shares.sum(axis=1) + others
-    content = _tumour_content(found, of_all, total)
-    tumour_cells = np.where(of_all, np.where(total < content / EXCESS, content, total), 1.0)
+    _check_content(found, content, of_all, total)
+    tumour_cells = np.where(
+        of_all, np.where(total < content[found.sample] / EXCESS, content[found.sample], total), 1.0
+    )
     shares /= tumour_cells[:, None]
     return states_of_tumour(first, second, shares, np.maximum(normal_cn, 0), others / tumour_cells)
 
 
-def _tumour_content(
-    found: Found, of_all: NDArray[np.bool_], shares: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return (N,) the tumour content of each mutation's sample, which must be known where shares are of all cells."""
-    content = np.array([sample.tumour_content or np.nan for sample in found.samples.values()])
+def _check_content(
+    found: Found, content: NDArray[np.float64], of_all: NDArray[np.bool_], shares: NDArray[np.float64]
+) -> None:
+    """Raise UsageError for a tumour content that is unknown, or too small, where shares are of all cells."""
     for code, sample in enumerate(found.samples):
         here = of_all & (found.sample == code)
         if not here.any():
@@ -148,4 +132,3 @@ def _tumour_content(
                 f"sample {sample!r}: segments are in {largest:g} of all cells, but the tumour content is only "
                 f"{content[code]:g}; one of the two is wrong"
             )
-    return content[found.sample]

@@ -1,21 +1,12 @@
 """Sex, genome build and tumour content of each sample."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.genome import BUILDS, LENGTHS, Build, Sex, builds_that_fit, last_positions
 from pyclone_pgsm.inputs.mutations.model import Variants
 from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.segments.model import Segments
-
-
-class Sample(NamedTuple):
-    """What is known of a sample besides its mutations and segments."""
-
-    sex: Sex | None
-    build: Build | None
-    tumour_content: float | None
 
 
 def check_samples(segments: Segments, samples: Sequence[str]) -> None:
@@ -60,8 +51,22 @@ def content_of(option: Mapping[str, float] | float | None, sample: str, segments
     return next(iter(found), None)
 
 
-def build_of(variants: Variants, segments: Segments, sample: str) -> Build | None:
-    """Return the genome build of a sample, if known; raise UsageError if mutations and segments fit no single build."""
+def build_of(variants: Variants, segments: Segments, samples: Sequence[str]) -> Build | None:
+    """Return the genome build of a tumour's samples, if known; raise UsageError if they fit no single build."""
+    of_build: dict[Build, str] = {}
+    for sample in samples:
+        if (build := _build_of_sample(variants, segments, sample)) is not None:
+            of_build[build] = sample
+    if len(of_build) > 1:
+        (first, one), (second, other) = of_build.items()
+        raise UsageError(
+            f"sample {one!r} is of genome build {first}, sample {other!r} of {second}: their mutations cannot be "
+            "compared. Convert some of them (liftover); or give `genome_build`, if this is a mistake"
+        )
+    return next(iter(of_build), None)
+
+
+def _build_of_sample(variants: Variants, segments: Segments, sample: str) -> Build | None:
     given = variants.table[variants.table["sample_id"] == sample]
     of_sample = segments.table[segments.table["sample_id"] == sample]
     last_mutations = last_positions(given["chrom"], given["pos"])
@@ -90,17 +95,6 @@ def _check_mixed(sample: str, what: str, last: Mapping[str, int]) -> None:
         raise UsageError(
             f"sample {sample!r}: the {what} are of different genome builds ({why}). Convert some of them (liftover); "
             "or give `genome_build`, if this is a mistake"
-        )
-
-
-def check_same_build(known: Mapping[str, Sample]) -> None:
-    """Raise UsageError if samples are of different builds, as their mutations then cannot be matched by position."""
-    of_build = {sample.build: name for name, sample in known.items() if sample.build is not None}
-    if len(of_build) > 1:
-        (first, one), (second, other) = list(of_build.items())[:2]
-        raise UsageError(
-            f"sample {one!r} is of genome build {first}, sample {other!r} of {second}: their mutations cannot be "
-            "compared. Convert some of them (liftover); or give `genome_build`, if this is a mistake"
         )
 
 

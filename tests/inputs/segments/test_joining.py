@@ -241,6 +241,15 @@ def test_build_decides_at_the_ends_of_the_regions() -> None:
     )
 
 
+def test_build_of_a_tumour() -> None:
+    """One build for all samples, though the files of one only tell it."""
+    ends = {"chrom": "X", "end": 3_000_000}
+    of_37 = {"sample_id": "A", "end": LENGTHS["GRCh37"]["1"]}
+    segments = given(of_37, {"sample_id": "A", **ends}, {"sample_id": "B", **ends})
+    table, _ = join(variants(("X", 2_750_000, "A"), ("X", 2_750_000, "B")), segments, sex="male")
+    assert table["normal_cn"].tolist() == [1, 1]
+
+
 def test_normal_copies_of_the_segments_go_first() -> None:
     segments = given(
         {"chrom": "X", "normal_cn": 1, "minor_cn": 0}, {"chrom": "GL000192.1", "normal_cn": 3}, {}
