@@ -37,7 +37,10 @@ def exclude(
     in_gap = found.segment == NONE
     in_none = "in no copy-number segment of the sample"
     rules = [
-        Rule(~found.has_segments[found.sample], "there are no copy-number segments of this sample"),
+        Rule(
+            ~found.given["sample_id"].isin(found.segments["sample_id"].unique()).to_numpy(),
+            "there are no copy-number segments of this sample",
+        ),
         Rule(
             (found.given["chrom"] == "MT").to_numpy(),
             "on the mitochondrion: a cell has many, and no segment tells how many; it cannot be modelled",

@@ -57,23 +57,19 @@ SAYS = [*STATES, "normal_cn", "of_all_cells"]
 
 @dataclass(frozen=True)
 class Found:
-    """N mutations in D samples, all segments, and the segment of each mutation."""
+    """N mutations, all segments, and the segment of each mutation."""
 
     given: pd.DataFrame
     segments: pd.DataFrame
-    samples: list[str]
-    has_segments: NDArray[np.bool_]
-    """(D,) whether each sample has segments."""
-    sample: NDArray[np.int64]
-    """(N,) index of each mutation's sample."""
     segment: NDArray[np.int64]
     """(N,) row of the segment that contains each mutation; -1 if there is none."""
     rival: NDArray[np.int64]
     """(N,) row of another segment that contains it but contradicts the first; -1 if there is none."""
 
     @classmethod
-    def of(cls, given: pd.DataFrame, table: pd.DataFrame, samples: list[str]) -> Found:
+    def of(cls, given: pd.DataFrame, table: pd.DataFrame) -> Found:
         """Find the segments of all mutations, in a `Segments.table`."""
+        samples = list(given["sample_id"].cat.categories)
         sample, owner = _codes(given["sample_id"], samples), _codes(table["sample_id"], samples)
         chroms = list(dict.fromkeys([*table["chrom"].cat.categories, *given["chrom"].cat.categories]))
         used = np.flatnonzero(owner >= 0)
@@ -86,8 +82,7 @@ class Found:
             (sample * len(chroms) + _codes(given["chrom"], chroms)) * SPAN + given["pos"].to_numpy(),
         )
         used = np.append(used, NONE)  # so that index -1 gives -1
-        has_segments = np.isin(np.arange(len(samples)), owner)
-        return cls(given, table, samples, has_segments, sample, used[holder], used[rival])
+        return cls(given, table, used[holder], used[rival])
 
     def take(self, name: str, otherwise: float = NONE) -> NDArray:
         """Return (N,) values of a column of the segments, ``otherwise`` where there is no segment."""

@@ -67,8 +67,9 @@ def join(
     check_samples(segments, samples)
     sex = sex or sex_of(segments, samples)
     build = build or build_of(variants, segments, samples)
-    content = np.array([content_of(tumour_content, sample, segments) or np.nan for sample in samples])
-    found = Found.of(given, segments.table, samples)
+    contents = {sample: content_of(tumour_content, sample, segments) for sample in samples}
+    content = given["sample_id"].astype(object).map(contents).to_numpy(np.float64)
+    found = Found.of(given, segments.table)
     said_copies = found.take("normal_cn")
     normal_cn = np.where(
         said_copies == NONE, normal_copies(given["chrom"], given["pos"], sex, build), said_copies
@@ -79,8 +80,8 @@ def join(
         commonest, times = Counter(item.reason for item in left_out).most_common(1)[0]
         message = f"none of the {len(given)} mutations can be joined with the segments; most often ({times} times): "
         raise InputError([Problem(str(given["file"].iat[0]), message + commonest)])
-    contents = np.nan_to_num(content, nan=DEFAULT_TUMOUR_CONTENT)[found.sample]
-    table = given.assign(normal_cn=normal_cn, tumour_content=contents, **states)
+    known_content = np.nan_to_num(content, nan=DEFAULT_TUMOUR_CONTENT)
+    table = given.assign(normal_cn=normal_cn, tumour_content=known_content, **states)
     return table.loc[kept, COLUMNS], left_out
 
 
@@ -89,7 +90,7 @@ def _states(
 ) -> dict[str, NDArray]:
     """Return the states at each mutation; the normal state where there is no segment.
 
-    `content` is the tumour content of each sample, NaN if unknown.
+    `content` is the tumour content of each mutation's sample, NaN if unknown.
     """
     totals_do = looks_at_no_alleles(genotype_prior)
     first, second = (
@@ -105,30 +106,24 @@ def _states(
     others = found.take("other_fraction", 0.0)
     of_all = found.take("of_all_cells", 0).astype(bool)
     total = shares.sum(axis=1) + others
-    _check_content(found, content, of_all, total)
-    tumour_cells = np.where(
-        of_all, np.where(total < content[found.sample] / EXCESS, content[found.sample], total), 1.0
-    )
+    of_sample = pd.DataFrame({"sample_id": found.given["sample_id"], "content": content, "share": total})
+    _check_contents(of_sample[of_all])
+    tumour_cells = np.where(of_all, np.where(total < content / EXCESS, content, total), 1.0)
     shares /= tumour_cells[:, None]
     return states_of_tumour(first, second, shares, np.maximum(normal_cn, 0), others / tumour_cells)
 
 
-def _check_content(
-    found: Found, content: NDArray[np.float64], of_all: NDArray[np.bool_], shares: NDArray[np.float64]
-) -> None:
-    """Raise UsageError for a tumour content that is unknown, or too small, where shares are of all cells."""
-    for code, sample in enumerate(found.samples):
-        here = of_all & (found.sample == code)
-        if not here.any():
-            continue
-        if np.isnan(content[code]):
+def _check_contents(rows: pd.DataFrame) -> None:
+    """Raise UsageError for the content of a sample with these shares of all cells, if it is unknown or too small."""
+    for sample, of in rows.groupby("sample_id", observed=True):
+        content, largest = of[["content", "share"]].to_numpy().max(axis=0)
+        if np.isnan(content):
             raise UsageError(
                 f"the segments of sample {sample!r} tell shares of all cells, normal ones included: its tumour content "
                 "must be given, too (`tumour_content`)"
             )
-        largest = float(shares[here].max())
-        if largest > EXCESS * content[code]:
+        if largest > EXCESS * content:
             raise UsageError(
                 f"sample {sample!r}: segments are in {largest:g} of all cells, but the tumour content is only "
-                f"{content[code]:g}; one of the two is wrong"
+                f"{content:g}; one of the two is wrong"
             )

@@ -1,4 +1,4 @@
-"""Sex, genome build and tumour content of each sample."""
+"""Sex and genome build of a tumour, and the tumour content of each sample."""
 
 from collections.abc import Mapping, Sequence
 
