@@ -114,9 +114,7 @@ def of_pair(
             f"{cells.said('major', row)} and {cells.said('minor', row)} differ from it; expected their sum"
         ),
     )
-    real, whole = rounded(first, second)
-    alleles = one_state(with_totals(whole, nearest(total)), cells.share("fraction"), real)
-    return alleles.assign(of_all_cells=of_all_cells)
+    return _rounded(first, second, total, cells.share("fraction")).assign(of_all_cells=of_all_cells)
 
 
 def of_titan(cells: SegmentCells) -> pd.DataFrame:
@@ -147,7 +145,7 @@ def of_total_and_minor(cells: SegmentCells, copies: Whole | Real = COPIES) -> pd
     """
     total, minor = (cells.numbers(part, copies, np.float64) for part in ("total", "minor"))
     cells.note_larger((minor > nearest(total)) & ~np.isnan(total), "minor", "total")
-    return _of_real_total(total, minor)
+    return _rounded(total - minor, minor, total)
 
 
 def of_facets(cells: SegmentCells) -> pd.DataFrame:
@@ -156,18 +154,24 @@ def of_facets(cells: SegmentCells) -> pd.DataFrame:
     return of_total_and_minor(cells).assign(fraction=np.nan_to_num(share, nan=1.0), of_all_cells=share < 1)
 
 
-def rounded(
-    first: NDArray[np.float64], second: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return (R, 2) major and minor copies from real copy numbers of two alleles, before and after rounding.
+def _rounded(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    total: NDArray[np.float64],
+    fraction: NDArray[np.float64] | None = None,
+) -> pd.DataFrame:
+    """Return the alleles of rows with real copy numbers of two alleles; where these are NaN, only the total is known.
 
     The total, on which the reads depend most, is rounded, then the minor copies; the major ones are the rest.
     """
     real = np.stack([np.maximum(first, second), np.minimum(first, second)], axis=1)
     real[np.isnan(real).any(axis=1)] = np.nan
-    total = nearest(real.sum(axis=1))
-    minor = np.minimum(nearest(real[:, 1]), total // 2)
-    return real, np.stack([np.where(total == UNKNOWN, UNKNOWN, total - minor), minor], axis=1)
+    both = nearest(real.sum(axis=1))
+    minor = np.minimum(nearest(real[:, 1]), both // 2)
+    whole = np.stack([np.where(both == UNKNOWN, UNKNOWN, both - minor), minor], axis=1)
+    copies = with_totals(whole, nearest(total))
+    only_total = np.stack([total, np.where(copies[:, 1] == 0, 0.0, np.nan)], axis=1)
+    return one_state(copies, fraction, np.where(np.isnan(real), only_total, real))
 
 
 def nearest(copies: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -182,15 +186,8 @@ def of_total_and_frequency(cells: SegmentCells) -> pd.DataFrame:
     """
     total, frequency = cells.real_copies("total"), cells.numbers("frequency", ALLELE_FREQUENCY, np.float64)
     frequency = np.where(frequency < 0.5, np.nan, np.minimum(frequency, 1.0))
-    return _of_real_total(total, total * (1 - frequency))
-
-
-def _of_real_total(total: NDArray[np.float64], minor_copies: NDArray[np.float64]) -> pd.DataFrame:
-    """Return the alleles of rows with a real total and real minor copies, which are NaN if only the total is known."""
-    real, whole = rounded(total - minor_copies, minor_copies)
-    copies = with_totals(whole, nearest(total))
-    only_total = np.stack([total, np.where(copies[:, 1] == 0, 0.0, np.nan)], axis=1)
-    return one_state(copies, real=np.where(np.isnan(real), only_total, real))
+    minor = total * (1 - frequency)
+    return _rounded(total - minor, minor, total)
 
 
 def of_battenberg(cells: SegmentCells) -> pd.DataFrame:

@@ -217,6 +217,15 @@ def test_purple_2(tmp_path: Path) -> None:
     ]
 
 
+def test_real_total_without_alleles_is_rounded(tmp_path: Path) -> None:
+    content = tabs("chrom start end major_cn minor_cn total_cn", "1 1 10 · · 2.6", "1 11 20 1 1 2")
+    segments = read(tmp_path, content, genotype_prior="total")
+    assert copies(segments) == [(3, -1), (1, 1)]
+    assert [item.reason for item in segments.left_out] == [
+        "total copy number 2.6 of the segment rounded to 3"
+    ]
+
+
 def test_generic_takes_real_copy_numbers(tmp_path: Path) -> None:
     segments = read(
         tmp_path, "chrom,start,end,major_cn,minor_cn\n1,1,9,2.1,0.9\n1,10,19,2,1.0\n1,20,29,NA,NA\n"
