@@ -6,19 +6,8 @@ from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.posterior.mixture import MixtureSummary
-from pyclone_pgsm.report import figures
+from pyclone_pgsm.report import figures, sections
 from pyclone_pgsm.report.content import Content, Page, Section, flat
-from pyclone_pgsm.report.sections import (
-    chains_section,
-    choices_of_pair,
-    coclustering_section,
-    files_of,
-    part_shown,
-    picture,
-    search_and_download,
-    warnings,
-    what_was_run,
-)
 from pyclone_pgsm.report.tables import mixture_tables
 
 MOST_COLUMNS = 40
@@ -30,7 +19,7 @@ def mixture_page(content: Content) -> Page:
     data: DataMatrix = content.data.matrix
     colours = appearance.cluster_colours(summary.cluster_size)
     names = list(map(str, summary.column_names))[:MOST_COLUMNS]
-    files = files_of(content, "assignments.tsv", "clusters.tsv")
+    files = sections.files_of(content, "assignments.tsv", "clusters.tsv")
     clusters, members, shown = mixture_tables(summary, content.tables["clusters.tsv"], colours)
     fields = [("row", "name"), ("cluster", "cluster"), ("across", "tell_x"), ("up", "tell_y")]
     drawn = [figures.scatter("pairs", fields, names)]
@@ -39,16 +28,16 @@ def mixture_page(content: Content) -> Page:
     are_bits = bool((np.isin(values, (0.0, 1.0)) | missing).all())
     each = "Each point is a row, spread around its values." if are_bits else "Each point is a row."
     each += " Rows with a missing value in these columns are not shown." if missing.any() else ""
-    each += part_shown("the first {:,} of {:,} columns", len(names), len(summary.column_names))
-    above = search_and_download(list(files), shown, len(summary.labels), "row")
-    sections = [
-        warnings(content),
-        what_was_run(content),
+    each += sections.part_shown("the first {:,} of {:,} columns", len(names), len(summary.column_names))
+    above = sections.search_and_download(list(files), shown, len(summary.labels), "row")
+    contents = [
+        sections.warnings(content),
+        sections.what_was_run(content),
         Section("clusters-section", "Clusters", clusters),
-        Section("pairs-section", "Rows", picture("pairs", each, choices_of_pair(names))),
-        coclustering_section(content, "row"),
+        Section("pairs-section", "Rows", sections.picture("pairs", each, sections.choices_of_pair(names))),
+        sections.coclustering_section(content, "row"),
         Section("mutations-section", "Clusters of the rows", above + members),
-        chains_section(content),
+        sections.chains_section(content),
     ]
     named = {"names": summary.row_names} if shown < len(summary.labels) else {}
     found = {
@@ -62,4 +51,4 @@ def mixture_page(content: Content) -> Page:
     }
     amounts = count(len(summary.labels), "row"), count(len(summary.column_names), "column")
     line = f"{amounts[0]} of {amounts[1]} in {count(summary.num_clusters, 'cluster')}."
-    return Page(line, sections, drawn, found, files)
+    return Page(line, contents, drawn, found, files)

@@ -80,22 +80,17 @@
       made.alpha.push(bright(k));
     }
     source.data = made;
-    const figure = findFigure("scatter");
-    const [xlow, xhigh] = bounds(made.x), K = data.colours.length;
-    const [ylow, yhigh] = up === null ? [K - 0.4, -0.6 - (labels.includes(-1) ? 1 : 0)] : bounds(made.y);
-    let left = xlow, right = xhigh, bottom = ylow, top = yhigh;
+    const figure = model("scatter-figure");
+    const [left, xhigh] = bounds(made.x), K = data.colours.length;
+    const [bottom, yhigh] = up === null ? [K - 0.4, -0.6 - (labels.includes(-1) ? 1 : 0)] : bounds(made.y);
+    let right = xhigh, top = yhigh;
     if (isTumour && up !== null) right = top = Math.max(xhigh, yhigh); // the same axis for both samples
     figure.x_range.setv({ start: left, end: right, reset_start: left, reset_end: right });
     figure.y_range.setv({ start: bottom, end: top, reset_start: bottom, reset_end: top });
     const shown = isTumour ? `${["variant allele frequency", "cellular prevalence"][quantity]} in ` : "";
     figure.below[0].axis_label = shown + plain(data.samples[across]);
     figure.left[0].axis_label = up === null ? "cluster" : shown + plain(data.samples[up]);
-    const dots = figure.renderers.find(each => each.name === "dots");
-    dots.glyph.size = { value: Math.min(9, Math.max(3.5, 22 * Math.pow(T, -0.2))) };
-  };
-  const findFigure = name => {
-    for (const each of documents()) for (const root of each.roots()) if (root.name === `${name}-figure`) return root;
-    return null;
+    model("dots").glyph.size = { value: Math.min(9, Math.max(3.5, 22 * Math.pow(T, -0.2))) };
   };
 
   const spread = () => {
@@ -125,7 +120,7 @@
       const faint = name === "lines" || name === "points";
       if (source) source.data = { ...source.data, alpha: Array.from(source.data.cluster, k => bright(k, faint)) };
     }
-    const figure = findFigure("densities");
+    const figure = model("densities-figure");
     if (figure) for (const each of figure.renderers) each.glyph.fill_alpha = { field: "alpha", transform: null };
   };
   const choose = k => {

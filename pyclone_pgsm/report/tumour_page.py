@@ -10,20 +10,8 @@ from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.posterior.checks import doubtful
 from pyclone_pgsm.posterior.states import SURE
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.report import figures
+from pyclone_pgsm.report import figures, sections
 from pyclone_pgsm.report.content import Content, Page, Section, flat
-from pyclone_pgsm.report.sections import (
-    chains_section,
-    choices,
-    choices_of_pair,
-    coclustering_section,
-    files_of,
-    part_shown,
-    picture,
-    search_and_download,
-    warnings,
-    what_was_run,
-)
 from pyclone_pgsm.report.tables import cluster_table, left_out_table, mutation_table
 
 LARGEST = "the {:,} largest of {:,} clusters"
@@ -44,7 +32,7 @@ def tumour_page(content: Content) -> Page:
     summary: Summary = content.result.summary
     data: Observations = content.data.observations
     colours = appearance.cluster_colours(summary.cluster_size)
-    names, files = summary.sample_ids, files_of(content, "mutations.tsv", "clusters.tsv")
+    names, files = summary.sample_ids, sections.files_of(content, "mutations.tsv", "clusters.tsv")
 
     clusters = (
         '<p class="script">Select a cluster here or in a picture: it is highlighted in all linked pictures, and the '
@@ -53,34 +41,38 @@ def tumour_page(content: Content) -> Page:
     )
     K = summary.num_clusters
     caption = "Prevalence of each cluster in each sample, with its 95 % interval."
-    lines = picture("prevalences", caption + part_shown(LARGEST, figures.MOST_LINES, K))
-    quantities = choices("quantity", "show", ["variant allele frequency", "cellular prevalence"])
-    pairs = picture("pairs", "Each point is a mutation.", f"{choices_of_pair(names)} {quantities}")
-    densities = picture(
+    lines = sections.picture("prevalences", caption + sections.part_shown(LARGEST, figures.MOST_LINES, K))
+    quantities = sections.choices("quantity", "show", ["variant allele frequency", "cellular prevalence"])
+    pairs = sections.picture(
+        "pairs", "Each point is a mutation.", f"{sections.choices_of_pair(names)} {quantities}"
+    )
+    densities = sections.picture(
         "densities",
         "Posterior density of each cluster's prevalence, each scaled to the same maximum."
-        + part_shown(LARGEST, figures.MOST_DENSITIES, K),
-        choices("density-sample", "sample", names),
+        + sections.part_shown(LARGEST, figures.MOST_DENSITIES, K),
+        sections.choices("density-sample", "sample", names),
     )
     mutations, shown = mutation_table(summary, data)
     number = int(np.count_nonzero(doubtful(summary)))
-    mutations = search_and_download(list(files), shown, len(summary.labels), doubtful=number) + mutations
+    mutations = (
+        sections.search_and_download(list(files), shown, len(summary.labels), doubtful=number) + mutations
+    )
     if number:
         mutations = (
             f"<p>A mutation is doubtful if the probability of its cluster is below {SURE:g}, or if its reads do not "
             f"fit its cluster. Such rows are marked.</p>{mutations}"
         )
-    sections = [
-        warnings(content),
-        what_was_run(content),
+    contents = [
+        sections.warnings(content),
+        sections.what_was_run(content),
         Section("clusters-section", "Clusters", clusters),
         Section("across-section", "Prevalences across samples", lines),
         Section("pairs-section", "Pairs of samples" if len(names) > 1 else "Mutations by cluster", pairs),
         Section("density-section", "Densities", densities),
-        coclustering_section(content, "mutation"),
+        sections.coclustering_section(content, "mutation"),
         Section("mutations-section", "Mutations", mutations),
         Section("left", "What was left out and why", left_out_table(content.tables["left_out.tsv"])),
-        chains_section(content),
+        sections.chains_section(content),
     ]
     fields = [("mutation", "name"), *([("gene", "gene")] if "gene" in data.annotations else [])]
     fields += [("cluster", "cluster"), ("second", "second"), ("across", "tell_x"), ("up", "tell_y")]
@@ -88,9 +80,9 @@ def tumour_page(content: Content) -> Page:
     if summary.num_clusters:
         drawn = [figures.prevalence_lines(summary), figures.densities(), *drawn]
     else:  # all mutations are outliers
-        sections = [each for each in sections if each.anchor not in ("across-section", "density-section")]
+        contents = [each for each in contents if each.anchor not in ("across-section", "density-section")]
     found = {**tumour_data(summary, data, shown), "colours": colours}
-    return Page(summary_line(summary), sections, drawn, found, files)
+    return Page(summary_line(summary), contents, drawn, found, files)
 
 
 def tumour_data(summary: Summary, data: Observations, shown: int) -> dict[str, Any]:
