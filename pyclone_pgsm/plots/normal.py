@@ -205,7 +205,7 @@ def _draw_histogram(
     density: Density | None,
 ) -> None:
     edges = np.linspace(*ends, 41 if len(values) < 1000 else 101)
-    highest = style.draw_histogram(axes, summary.cluster_size, summary.labels, values, edges)
+    highest = style.draw_histogram(axes, summary, values, edges)
     if density is not None:
         x = np.linspace(*ends, 5 * CELLS)
         curve = density(x[:, None]) * len(values) * (edges[1] - edges[0])
@@ -303,17 +303,13 @@ def tick_width(ends: tuple[float, float]) -> float:
 
 def drawn_rows(labels: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """Select at most `most` rows, the same share of each cluster."""
-    if len(labels) <= most:
-        return np.arange(len(labels))
     ordered = np.argsort(labels, kind="stable")
-    return np.sort(ordered[np.linspace(0, len(labels) - 1, most).astype(np.int64)])
+    return np.sort(ordered[np.linspace(0, len(labels) - 1, min(most, len(labels))).astype(np.int64)])
 
 
 def complete_rows(values: Values, summary: MixtureSummary) -> tuple[Values, MixtureSummary]:
     """Return the rows without NaN and the summary of these; its sizes of clusters remain those of all rows."""
     complete = ~np.isnan(values).any(axis=1)
-    if complete.all():
-        return values, summary
     kept = replace(
         summary,
         row_names=[summary.row_names[t] for t in np.flatnonzero(complete)],
@@ -337,7 +333,7 @@ def thinned(summary: MixtureSummary) -> str:
 def draw_points(axes: Axes, summary: MixtureSummary, x: Values, y: Values) -> None:
     """Draw the rows at (x, y), each (T,)."""
     rows = drawn_rows(summary.labels, MAX_POINTS)
-    style.draw_points(axes, summary.cluster_size, summary.labels[rows], x[rows], y[rows])
+    style.draw_points(axes, replace(summary, labels=summary.labels[rows]), x[rows], y[rows])
 
 
 def draw_ellipses(axes: Axes, summary: MixtureSummary, means: Values, covariances: Values) -> None:

@@ -89,10 +89,8 @@ def _over_samples(summary: Summary) -> Figure:
     style.unit_axis(axes, "y")
     axes.set_xlim(-0.4, edge)
     _label_ends(axes, ends[named], edge, labels, np.array(appearance.cluster_colours(sizes))[named], others)
-    if turned:
-        axes.set_xticks(range(num_samples), names, rotation=50, ha="right", rotation_mode="anchor")
-    else:
-        axes.set_xticks(range(num_samples), names)
+    turn: dict[str, Any] = {"rotation": 50, "ha": "right", "rotation_mode": "anchor"} if turned else {}
+    axes.set_xticks(range(num_samples), names, **turn)
     axes.set_ylabel("cellular prevalence")
     axes.set_xlabel("sample")
     return figure

@@ -121,7 +121,7 @@ def _draw_pair(axes: Axes, summary: Summary, quantity: _Quantity, across: int, u
     if np.isnan(x + y).all():
         axes.text(0.5, 0.5, "no reads", transform=axes.transAxes, **CENTRED)
         return
-    style.draw_points(axes, summary.cluster_size, summary.labels, x, y)
+    style.draw_points(axes, summary, x, y)
     if quantity.discs:
         centres = summary.cluster_mean[:, across], summary.cluster_mean[:, up]
         areas = 500 * summary.cluster_size / len(x)
@@ -157,7 +157,7 @@ def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
         above.text(0.5, 0.5, "no reads", transform=above.transAxes, **CENTRED)
     jitter = (np.arange(len(values)) * style.GOLDEN % 1 - 0.5) * 0.7
     style.unit_axis(axes, "x", quantity.end)
-    style.draw_points(axes, sizes, summary.labels, values, row_of[summary.labels] + jitter)
+    style.draw_points(axes, summary, values, row_of[summary.labels] + jitter)
     [sample] = style.short_names(summary.sample_ids, 40)
     axes.set_xlabel(f"{quantity.name} in {sample}")
     return figure
@@ -166,7 +166,7 @@ def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
 def _draw_histogram(axes: Axes, summary: Summary, quantity: _Quantity) -> None:
     values = quantity.values[:, 0]
     edges = np.linspace(0, quantity.end, 51 if len(values) < 1000 else 101)
-    highest = style.draw_histogram(axes, summary.cluster_size, summary.labels, values, edges)
+    highest = style.draw_histogram(axes, summary, values, edges)
     style.unit_axis(axes, "x", quantity.end)
     axes.tick_params(labelbottom=False)
     style.number_ticks(axes.yaxis, 4, integer=True)

@@ -28,6 +28,8 @@ from scipy.spatial import KDTree
 
 from pyclone_pgsm.files import make_folder, write_file
 from pyclone_pgsm.plots import appearance
+from pyclone_pgsm.posterior.mixture import MixtureSummary
+from pyclone_pgsm.posterior.summary import Summary
 
 Legend = tuple[Sequence[Artist], Sequence[str]]
 """Handles and labels."""
@@ -107,17 +109,11 @@ def draw_legend(
 
 
 def draw_histogram(
-    axes: Axes,
-    sizes: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    values: NDArray[np.float64],
-    edges: NDArray[np.float64],
+    axes: Axes, summary: Summary | MixtureSummary, values: NDArray[np.float64], edges: NDArray[np.float64]
 ) -> float:
-    """Draw a stacked histogram of the values of each colour, muted colours on top, and return its height.
-
-    `sizes` (K,) are those of all clusters, `labels` those of the values (n,); NaN is left out.
-    """
-    groups, muted = appearance.colour_groups(sizes, labels), (appearance.OUTLIER, *appearance.GREYS)
+    """Draw a stacked histogram of the values (T,), muted colours on top, and return its height; NaN is left out."""
+    groups = appearance.colour_groups(summary.cluster_size, summary.labels)
+    muted = (appearance.OUTLIER, *appearance.GREYS)
     base = np.zeros(len(edges) - 1)
     for colour, members in sorted(groups, key=lambda group: group[0] in muted):
         top = base + np.histogram(values[members], edges)[0]
@@ -127,19 +123,12 @@ def draw_histogram(
 
 
 def draw_points(
-    axes: Axes,
-    sizes: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
+    axes: Axes, summary: Summary | MixtureSummary, x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> None:
-    """Draw points at (x, y), none for NaN, one colour after another; the more there are, the smaller they are.
-
-    `sizes` (K,) are those of all clusters, `labels` those of the points (n,).
-    """
+    """Draw points (T,) at (x, y), none for NaN, one colour after another; the more there are, the smaller they are."""
     diameter = float(np.clip(9 * len(x) ** -0.2, 1.2, 6))
     opacity = 0.85 if len(x) <= 100 else 0.65
-    for colour, members in appearance.colour_groups(sizes, labels):
+    for colour, members in appearance.colour_groups(summary.cluster_size, summary.labels):
         axes.plot(x[members], y[members], **point_style(colour, diameter), alpha=opacity, zorder=1.5)
     if len(x) >= RASTER_FROM:
         axes.set_rasterization_zorder(1.9)
