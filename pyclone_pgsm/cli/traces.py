@@ -20,7 +20,7 @@ from pyclone_pgsm.cli.options import (
 from pyclone_pgsm.cli.parsing import command_line, given_options, parse_formats, parse_number, result_options
 from pyclone_pgsm.cli.progress import progress_bars, say, summary_lines
 from pyclone_pgsm.errors import OutputError, UsageError
-from pyclone_pgsm.files import check_file, finished, make_folder, remove_leftovers
+from pyclone_pgsm.files import check_file, check_files, finished, make_folder, remove_leftovers
 from pyclone_pgsm.inputs.problems import count
 
 FileLikelihood = Annotated[
@@ -163,8 +163,7 @@ def plot(
 
     given = context.params
     formats = parse_formats(given["formats"])
-    if out.exists() and not out.is_dir():
-        raise OutputError(f"{out} is a file: give a folder")
+    check_files(out, (), given["force"])
     remove_leftovers(out)
     if out.exists() and any(out.iterdir()) and not given["force"]:
         raise OutputError(f"{out} exists already and is not empty: use `force`, or give another folder")

@@ -177,13 +177,12 @@ def _of_sheet(path: Path, content: ContentOption) -> list[Tumour]:
     patients = read_sheet(path)
     if not isinstance(content, Mapping):
         return [Tumour([], patient, content) for patient in patients]
-    samples = {patient.name: patient.sample_ids for patient in patients}
-    known = {sample for names in samples.values() for sample in names}
+    known = {sample for patient in patients for sample in patient.sample_ids}
     for sample in content:
         if sample not in known:
             raise UsageError(f"--tumour-content is given for {sample!r}, which is no sample of {path}")
     return [
-        Tumour([], patient, {name: content[name] for name in samples[patient.name] if name in content})
+        Tumour([], patient, {name: content[name] for name in patient.sample_ids if name in content})
         for patient in patients
     ]
 

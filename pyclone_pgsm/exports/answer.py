@@ -34,11 +34,6 @@ class Answer:
     genotype_prior: str = "major"
 
     @property
-    def has_alleles(self) -> bool:
-        """Whether the model knew the copies of each allele, not only total copies."""
-        return self.genotype_prior != "total"
-
-    @property
     def placed(self) -> NDArray[np.int64]:
         """Indices of the mutations that belong to a cluster."""
         return np.flatnonzero(self.summary.labels >= 0)

@@ -119,11 +119,12 @@ def copy_number_calls(total: NDArray[np.float64], normal_cn: NDArray[np.int64]) 
 
 def write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     summary, data = answer.summary, answer.observations
+    has_alleles = answer.genotype_prior != "total"
     words = {CLONAL: "CLONAL", SUBCLONAL: "SUBCLONAL"}
     states = statuses(summary.prob_present, summary.prob_clonal)
     minor = np.where(data.subclonal_fraction > 0.5, data.subclonal_minor_cn, data.minor_cn)
     total = np.where(data.has_data, data.tumour_copies, np.nan)
-    minor = np.where(data.has_data & answer.has_alleles, minor, np.nan)
+    minor = np.where(data.has_data & has_alleles, minor, np.nan)
     mutant = np.where(summary.multiplicity > 0, summary.multiplicity, np.nan)
     calls = copy_number_calls(np.rint(total), data.normal_cn)
 
@@ -145,7 +146,7 @@ def write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[
         notes.append(
             "of two copy-number states, the mean total (rounded) and the minor copies of the larger one"
         )
-    if answer.has_alleles:
+    if has_alleles:
         notes += note_copy_numbers(answer)
     else:
         notes.append(f"minor copies are {UNKNOWN}: the genotype prior total leaves alleles unknown")

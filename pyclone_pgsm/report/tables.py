@@ -10,6 +10,7 @@ from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.checks import doubtful
 from pyclone_pgsm.posterior.mixture import MixtureSummary
+from pyclone_pgsm.posterior.states import UNCERTAIN
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.report.content import escaped, general, interval, number
 
@@ -105,9 +106,9 @@ def cluster_table(summary: Summary, data: Observations, colours: Sequence[str]) 
 
 
 def _sure(present: float, clonal: float, status: str) -> str:
-    """Format the probability of a status; that of the most probable one, in parentheses, if uncertain."""
-    chances = {"absent": 1 - present, "subclonal": present - clonal, "clonal": clonal}
-    return number(chances[status], 2) if status in chances else f"({max(chances.values()):.2f})"
+    """Format the probability of the most probable status, in parentheses if it is uncertain."""
+    chance = number(max(1 - present, present - clonal, clonal), 2)
+    return f"({chance})" if status == UNCERTAIN else chance
 
 
 def mutation_table(summary: Summary, data: Observations) -> tuple[str, int]:

@@ -328,9 +328,7 @@ class Trace(AbstractContextManager["Trace"]):
         blocks, most = int(labels.max()) + 1, prior.max_blocks(T)
         if blocks > most:
             raise Fault(f"{where}/labels", f"has {blocks} blocks, but the prior allows {most} at most")
-        outliers = None
-        if options.model.has_outliers:
-            outliers = structure.read(group, "outliers", schema.FLAG, (T,))
+        outliers = structure.read(group, "outliers", schema.FLAG, (T,)) if flags else None
         anchors.restore(schema.read_anchors(group, proposal, T))
         iteration = structure.whole_attribute(group, "iteration")
         saved = len(self.chains[k].iteration)

@@ -56,8 +56,7 @@ class Values(NamedTuple):
     def check(self, where: str, values: NDArray[Any]) -> None:
         """Raise :class:`Fault` for the first number that is not allowed."""
         for place in np.argwhere(~self.is_allowed(values))[:1].tolist():
-            index = ", ".join(map(str, place))
-            raise Fault(where, f"[{index}] is {values[tuple(place)]}; expected {self.expected}")
+            raise Fault(where, f"{place} is {values[tuple(place)]}; expected {self.expected}")
 
 
 def of_column(reader: Whole | Real, placeholder: float) -> Values:
@@ -104,4 +103,4 @@ def check_keys(where: str, found: object, known: Collection[str], needed: Collec
 def refuse(where: str, is_wrong: NDArray[np.bool_], reason: str) -> None:
     """Raise :class:`Fault` for the first place where `is_wrong`."""
     for place in np.argwhere(is_wrong)[:1].tolist():
-        raise Fault(where, f"[{', '.join(map(str, place))}] {reason}")
+        raise Fault(where, f"{place} {reason}")
