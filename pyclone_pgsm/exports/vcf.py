@@ -105,8 +105,6 @@ def _bgzip(content: bytes) -> bytes:
 
 
 def _block(content: bytes) -> bytes:
-    squeeze = zlib.compressobj(6, zlib.DEFLATED, -zlib.MAX_WBITS)
-    packed = squeeze.compress(content) + squeeze.flush()
-    size = struct.pack("<H", len(packed) + 25)
-    head = bytes.fromhex("1f8b08040000000000ff060042430200") + size
+    packed = zlib.compress(content, 6, -zlib.MAX_WBITS)
+    head = bytes.fromhex("1f8b08040000000000ff060042430200") + struct.pack("<H", len(packed) + 25)
     return head + packed + struct.pack("<II", zlib.crc32(content), len(content))

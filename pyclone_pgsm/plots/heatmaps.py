@@ -110,8 +110,7 @@ def draw_image(
         interpolation="nearest" if max(table.shape) <= most_sharp else "antialiased",
         interpolation_stage="data",
     )
-    for spine in axes.spines.values():
-        spine.set(visible=True, color=style.SOFT, linewidth=0.6)
+    axes.spines[:].set(visible=True, color=style.SOFT, linewidth=0.6)
     axes.set_xticks([])
     axes.set_yticks([])
     return image

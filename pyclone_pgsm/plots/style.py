@@ -356,8 +356,7 @@ def save(figure: Figure, path: Path) -> None:
             settings.enter_context(_SETTING)
             settings.enter_context(rc_context(_RC[name]))
         figure.savefig(image, format=name, dpi=DPI, metadata=_METADATA[name], **options)
-    with image.getbuffer() as content:
-        write_file(path, content)
+    write_file(path, image.getbuffer())
 
 
 def write_pictures(

@@ -127,8 +127,6 @@ def _check_prior(values: Any) -> None:
         is_table = name in ("log_tau1", "log_tau2")
         if is_table and not (isinstance(value, list) and value and all(map(is_number, value))):
             raise Fault(f"prior.{name}", f"{shown(value)} is no list of numbers")
-    if "infer_discount" in values and not isinstance(values["infer_discount"], bool):
-        raise Fault("prior.infer_discount", f"{shown(values['infer_discount'])}; expected true or false")
     try:
         prior_from_dict(values)
     except UsageError as problem:
