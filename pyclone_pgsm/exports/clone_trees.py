@@ -76,7 +76,7 @@ def write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
 
 
 def write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    rows, data = answer.placed, answer.observations
+    data = answer.observations
     names = [name.translate(str.maketrans(":;", "__")) for name in data.sample_ids]
     if len(set(names)) < len(names):
         raise UsageError(
@@ -86,36 +86,32 @@ def write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[st
     if names != data.sample_ids:
         notes.append("':' and ';' in names of samples are '_': the format separates by them")
     genes = answer.annotation("gene")
-    prevalence = answer.prevalence
     table = pd.DataFrame(
         {
-            "Misc": [data.mutation_ids[t] for t in rows],
+            "Misc": data.mutation_ids,
             "patientID": options.patient,
-            "variantID": [genes[t] or data.mutation_ids[t] for t in rows],
-            "cluster": answer.summary.labels[rows],
-            **{name: values[rows] for name, values in _flags(answer, options.drivers).items()},
+            "variantID": [gene or name for gene, name in zip(genes, data.mutation_ids)],
+            "cluster": answer.summary.labels,
+            **_flags(answer, options.drivers),
             "CCF": [
-                ";".join(f"{name}:{value:.6g}" for name, value in zip(names, prevalence[t])) for t in rows
+                ";".join(f"{name}:{value:.6g}" for name, value in zip(names, row))
+                for row in answer.prevalence
             ],
         }
     )
-    write_table(table, out, quoted=False)
+    write_table(table.iloc[answer.placed], out, quoted=False)
     return _notes(answer, *notes, *_note_drivers(answer, options.drivers))
 
 
 def write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    rows, data, labels = answer.placed, answer.observations, answer.summary.labels
-    order = rows[np.argsort(labels[rows], kind="stable")]
-    columns: dict[str, object] = {
-        "cluster": labels[order] + 1,
-        "mutation_id": [data.mutation_ids[t] for t in order],
-        "gene": [answer.annotation("gene")[t] for t in order],
-    }
+    data, labels = answer.observations, answer.summary.labels
+    columns = {"cluster": labels + 1, "mutation_id": data.mutation_ids, "gene": answer.annotation("gene")}
     fractions = np.where(data.depth > 0, answer.copies_seen / answer.mutant_copies, answer.prevalence)
     taken = [name for name in data.sample_ids if name in columns]
     for d, name in enumerate(data.sample_ids):
-        columns[f"{name}.ccf" if taken else name] = 100.0 * fractions[order, d]
-    write_table(pd.DataFrame(columns), out, quoted=False)
+        columns[f"{name}.ccf" if taken else name] = 100.0 * fractions[:, d]
+    table = pd.DataFrame(columns).iloc[answer.placed].sort_values("cluster", kind="stable")
+    write_table(table, out, quoted=False)
     notes = [f"columns of samples end in .ccf: a sample is called {taken[0]!r}"] if taken else []
     fractions_of = (
         "cancer cell fractions are those of each mutation's own reads and most probable copies, as ClonEvol draws them "
