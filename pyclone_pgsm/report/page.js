@@ -22,14 +22,8 @@
   let chosen = null;
 
   // pictures ------------------------------------------------------------------------------------------------
-  const documents = () => window.Bokeh ? window.Bokeh.documents : []; // none before the library is unpacked
-  const model = name => {
-    for (const each of documents()) {
-      const found = each.get_model_by_name(name);
-      if (found) return found;
-    }
-    return null;
-  };
+  // there are no documents before the library is unpacked
+  const model = name => (window.Bokeh?.documents ?? []).map(each => each.get_model_by_name(name)).find(Boolean);
   const isTumour = data.kind === "tumour";
   const value = (t, d, quantity) => {
     const at = t * D + d;
@@ -227,12 +221,8 @@
     spread();
     if (chosen !== null) dim();
     for (const name of ["points", "scatter", "densities"]) listen(name);
-    for (const id of ["across", "up", "quantity"]) {
-      const found = document.getElementById(id);
-      if (found) found.addEventListener("change", place);
-    }
-    const sample = document.getElementById("density-sample");
-    if (sample) sample.addEventListener("change", spread);
+    for (const [id, update] of [["across", place], ["up", place], ["quantity", place], ["density-sample", spread]])
+      document.getElementById(id)?.addEventListener("change", update);
     document.documentElement.dataset.ready = "yes";
   };
   filter();
