@@ -139,7 +139,6 @@ def write_pictures(
     """Draw the pictures of a trace, and return their files; for parameters see :func:`write_results`."""
     with replacing_together(), Trace(trace_path, likelihood) as trace:
         result = summarize(trace, criterion, burn_in)
-        make_folder(folder)
         _remove_pictures(folder)
         return _draw(trace, result, folder, formats)
 
