@@ -3,11 +3,11 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
@@ -34,6 +34,7 @@ from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.registry import is_likelihood_file
 from pyclone_pgsm.locks import writing
 from pyclone_pgsm.posterior.convergence import monitor_of
+from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.chains import Segment, effective_threads, run_chains, run_until_converged
@@ -209,13 +210,22 @@ def _continued(trace: Trace, options: RunOptions, threads: int) -> Plan:
     return Plan(trace.data, options, model, states, threads, memory, started)
 
 
+class ResultOptions(TypedDict, total=False):
+    """Options of :func:`~pyclone_pgsm.analyses.results.write_results`."""
+
+    criterion: str | None
+    thresholds: Thresholds
+    formats: Sequence[str]
+    pages: Sequence[str]
+
+
 def fill_folder(
     plan: Plan,
     folder: Path,
     *,
     command: str = "",
     progress: Progress | None = None,
-    **results: Any,
+    **results: Unpack[ResultOptions],
 ) -> Findings[Any]:
     """Run the chains of a plan and write an output folder; see :func:`start` and `write_results` for the arguments.
 

@@ -17,6 +17,7 @@ from pyclone_pgsm.ranges import Effects, check_effects
 if TYPE_CHECKING:
     import typer
 
+    from pyclone_pgsm.analyses.run import ResultOptions
     from pyclone_pgsm.priors import Prior
     from pyclone_pgsm.sampling.settings import Settings
 
@@ -104,8 +105,8 @@ def sampling_plan(context: typer.Context) -> tuple[Settings, Prior]:
     return settings, prior
 
 
-def result_options(context: typer.Context) -> dict[str, Any]:
-    """Return what :func:`~pyclone_pgsm.analyses.results.write_results` takes of the options of a command."""
+def result_options(context: typer.Context) -> ResultOptions:
+    """Return the options for writing results from the options of a command."""
     from pyclone_pgsm.analyses.results import PAGES
     from pyclone_pgsm.posterior.states import Thresholds, checked_thresholds
     from pyclone_pgsm.posterior.summarize import check_criterion
@@ -115,7 +116,7 @@ def result_options(context: typer.Context) -> dict[str, Any]:
     if not given["plots"] and "formats" in given_options(context):
         raise UsageError(f"--format {given['formats']}: has no effect with --no-plots: leave one of them out")
     check_criterion(given["consensus"])
-    chosen: dict[str, Any] = {
+    chosen: ResultOptions = {
         "criterion": given["consensus"],
         "formats": formats if given["plots"] else [],
         "pages": pages,
