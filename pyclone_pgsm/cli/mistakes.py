@@ -20,9 +20,8 @@ NOT_CONVERGED = 3
 
 def with_options(text: str) -> str:
     """Replace parameters by options in a message, as in ``--burn-in -1: must be at least 0``."""
-    text = re.sub(
-        "`([a-z_]+)` (True|False):", lambda flag: f"`{'no_' * (flag[2] == 'False')}{flag[1]}`:", text
-    )
+    text = re.sub("`([a-z_]+)` True:", r"`\1`:", text)  # switches have no values
+    text = re.sub("`([a-z_]+)` False:", r"`no_\1`:", text)
     return re.sub("`([a-z_]+)`", lambda found: "--" + OPTIONS.get(found[1], found[1]).replace("_", "-"), text)
 
 

@@ -30,8 +30,8 @@ def consensus(
     order of the search. The partition has at most `max_clusters` clusters; None: 8 more than the largest number of
     blocks in a draw. Draws are thinned evenly to keep items times draws below 1e8, and blocks times clusters below 2e7
     (only chains with hundreds of blocks come near). `runs` is the number of searches, which start alternately from an
-    empty partition and from a good draw. With more than 100,000 items they search for clusters of as many, drawn at
-    random; the others then join them.
+    empty partition and from a good draw. Of more than 100,000 items, these searches place 100,000, drawn at random;
+    the others then join them.
     """
     draws = draws[even(len(draws), max(1, CELLS // draws.shape[1]))]
     if criterion == "mpear":
@@ -39,12 +39,13 @@ def consensus(
         if extreme is not None:
             return extreme
     num_items = draws.shape[1]
-    explored = np.arange(num_items)
+    explored, draws_explored = np.arange(num_items), draws
     if num_items > MOST_EXPLORED:
         explored = np.sort(rng.choice(num_items, MOST_EXPLORED, replace=False))
-    few = Search(draws[:, explored], criterion, rng, COARSE, max_clusters)
+        draws_explored = draws[:, explored]
+    few = Search(draws_explored, criterion, rng, COARSE, max_clusters)
     labels = explore(few, runs)
-    if few.num_draws < len(draws) or num_items > MOST_EXPLORED:
+    if few.num_draws < len(draws) or len(explored) < num_items:
         labels = refine(Search(draws, criterion, rng, FINE, max_clusters), explored, labels)
     return canonical(labels)
 

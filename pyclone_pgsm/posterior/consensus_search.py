@@ -2,8 +2,9 @@
 
 The search resembles SALSO (Dahl, Johnson & Müller 2022, J. Comput. Graph. Stat. 31, 1189). It starts from sequential
 allocation in random order, or from one of the best draws. Sweeps move each item to the cluster where the loss is least;
-then whole clusters are merged, or broken up and their items reallocated. This is done several times on few draws, and
-the best result is improved on all of them. No array is larger than items by draws or blocks by clusters.
+then whole clusters are merged, or broken up and their items reallocated. This is done several times on few draws (and
+some of the mutations, if there are very many), and the best result is improved on all of them. No array is larger than
+items by draws or blocks by clusters.
 
 Items with the same label in every draw are moved together. Nothing is lost by this: each loss is a concave function of
 how many of them are in the first of two clusters, so it is least with all of them in one.

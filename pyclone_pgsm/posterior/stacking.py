@@ -80,7 +80,7 @@ def weigh_chains(
 
 
 def stacking_weights(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (K,) stacking weights of the chains, by Newton's method from equal weights.
+    """Return (K,) stacking weights of the chains, by Newton's method with step halving from equal weights.
 
     `log_p` (K, T) is log p_k(y_i | y without i), up to a constant for each i. Weights below a twentieth of 1 / K are
     set to 0; the others sum to 1.
@@ -90,11 +90,14 @@ def stacking_weights(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
     total = T + K * REGULAR
 
     def objective(weights: NDArray[np.float64]) -> float:
-        """Return what is maximised, with a Lagrange multiplier; it is concave, and largest where the sum is 1."""
+        """Return the concave function of the module's docstring, less `total` times the sum of the weights.
+
+        With this Lagrange multiplier, it is largest where they sum to 1. It is -inf if one is not positive.
+        """
         if weights.min() <= 0.0:
             return -np.inf
-        penalty = REGULAR * np.log(weights).sum() - total * weights.sum()
-        return float(np.log(weights @ densities).sum() + penalty)
+        log_prior = REGULAR * np.log(weights).sum()
+        return float(np.log(weights @ densities).sum() + log_prior - total * weights.sum())
 
     weights = np.full(K, 1.0 / K)
     for _ in range(MOST_STEPS):

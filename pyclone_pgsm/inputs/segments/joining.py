@@ -115,8 +115,8 @@ def _states(
 
 def _check_contents(rows: pd.DataFrame) -> None:
     """Raise UsageError for the content of a sample with these shares of all cells, if it is unknown or too small."""
-    for sample, of in rows.groupby("sample_id", observed=True):
-        content, largest = of[["content", "share"]].to_numpy().max(axis=0)
+    for sample, of_sample in rows.groupby("sample_id", observed=True):
+        content, largest = of_sample[["content", "share"]].to_numpy().max(axis=0)
         if np.isnan(content):
             raise UsageError(
                 f"the segments of sample {sample!r} tell shares of all cells, normal ones included: its tumour content "
