@@ -161,9 +161,10 @@ def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int =
 
         u = t / (t n_t + (1 - t) n_0)
 
-    in a sample of tumour content t, with n_t and n_0 copies in tumour and normal cells. They have the Fisher
-    information d u / (phi (1 - u phi)) on phi. With I the sum over all mutations and a share LARGE_CLUSTER of them in
-    the cluster, or at least one mutation, the requirement at phi = KNOWN_PREVALENCE is
+    in a sample of tumour content t, with n_t and n_0 copies in tumour and normal cells (n_t, a mean where they are in
+    two states, counts as at least 1). They have the Fisher information d u / (phi (1 - u phi)) on phi. With I the sum
+    over all mutations and a share LARGE_CLUSTER of them in the cluster, or at least one mutation, the requirement at
+    phi = KNOWN_PREVALENCE is
 
         step <= STEP / sqrt(LARGE_CLUSTER I).
 
@@ -171,8 +172,8 @@ def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int =
     with such a step, or the largest if none has one, but no more points than let ``xi`` and ``likelihood`` of the
     `num_rows` distinct observations fit into `max_bytes`, except that the first of `GRID_SIZES` is always allowed.
     """
-    content, in_tumour = observations.tumour_content, observations.major_cn + observations.minor_cn
-    copies = content * in_tumour + (1.0 - content) * observations.normal_cn
+    content = observations.tumour_content
+    copies = np.maximum(observations.mean_copies, content)
     slope = content / np.where(observations.has_data, copies, np.inf)
     information = observations.depth * slope / (KNOWN_PREVALENCE * (1.0 - slope * KNOWN_PREVALENCE))
     share = max(LARGE_CLUSTER, 1.0 / max(1, observations.num_mutations))

@@ -531,6 +531,15 @@ def test_grid_size_depends_on_tumour_content_and_copy_numbers() -> None:
     assert chosen(38_000, [100], locus=Row(0, 0, tumour_content=0.1)) == 401
 
 
+def test_grid_size_where_most_tumour_cells_have_no_copy() -> None:
+    # A read tells as much as where each of them has one copy, 1 / (0.2 x 0.8), not infinity or less than nothing: 300
+    # of 1,200 mutations at depth 100 need a step of 0.0055. (A fraction of 0: a prior that looks at no copy numbers.)
+    for fraction in (0.0, 0.1, 0.4):
+        for content in (1.0, 0.95):
+            lost = Row(0, 0, 0, 0, 2, content, 1e-3, int(fraction > 0.0), 0, fraction)
+            assert chosen(1200, [100], locus=lost) == 201
+
+
 def test_grid_size_is_capped_by_memory() -> None:
     assert chosen(100_000, [1000], num_rows=1000) == 1601
     assert chosen(100_000, [1000], num_rows=1000, max_bytes=16 * 1000 * 1601) == 1601
