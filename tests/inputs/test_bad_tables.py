@@ -235,6 +235,13 @@ def test_overlooked_tumour_content(tmp_path: Path, name: str) -> None:
     assert observations.tumour_content.tolist() == [[0.7]]
 
 
+def test_overlooked_second_state(tmp_path: Path) -> None:
+    names = {"Subclonal_Major_CN": "2", "subclonalMinorCN": "1", "subclonal.fraction": "0.4"}
+    said = error_in(tmp_path, table("\t".join([GOOD, *names.values()]), header="\t".join([LONG, *names])))
+    for name, meant in zip(names, ("subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction")):
+        assert f"row 1, column {name}: rename this column to {meant}" in said
+
+
 @pytest.mark.parametrize("name", ["Error_Rate", "sequencing_error", "eps", "epsilon"])
 def test_overlooked_error_rate(tmp_path: Path, name: str) -> None:
     content = table(GOOD + "\t0.002", header=f"{LONG}\t{name}")

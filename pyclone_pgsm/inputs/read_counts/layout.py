@@ -49,6 +49,7 @@ MEANS = {
     "error_rate": (
         "errorrate", "errrate", "sequencingerrorrate", "sequencingerror", "seqerror", "epsilon", "ep",
     ),
+    **{name: (name,) for name in SUBCLONAL},
 }  # fmt: skip
 """Other spellings of each column, the likeliest first (:func:`~pyclone_pgsm.inputs.table.letters`)."""
 
@@ -100,9 +101,9 @@ def note_header_problems(table: Table, genotype_prior: str, overridden: Sequence
         for name in SUBCLONAL:
             if name not in present:
                 table.note_header(f"this column is missing; {together}", name)
-    for name in ("sample_id", "tumour_content", "error_rate"):
+    for name in ("sample_id", "tumour_content", "error_rate", *SUBCLONAL):
         if name in meant and name not in table.names and name not in overridden:
-            table.note_header(f"rename this column to {name}{_OR_ELSE[name]}", meant[name])
+            table.note_header(f"rename this column to {name}{_OR_ELSE.get(name, '')}", meant[name])
 
 
 _OR_ELSE = {
