@@ -161,10 +161,10 @@ def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int =
 
         u = t / (t n_t + (1 - t) n_0)
 
-    in a sample of tumour content t, with n_t and n_0 copies in tumour and normal cells (n_t, a mean where they are in
-    two states, counts as at least 1). They have the Fisher information d u / (phi (1 - u phi)) on phi. With I the sum
-    over all mutations and a share LARGE_CLUSTER of them in the cluster, or at least one mutation, the requirement at
-    phi = KNOWN_PREVALENCE is
+    in a sample of tumour content t, with n_t (a mean where tumour cells are in two states) and n_0 copies in tumour and
+    normal cells. u counts as 1 where it is larger, which few copies allow. The reads have the Fisher information
+    d u / (phi (1 - u phi)) on phi. With I the sum over all mutations and a share LARGE_CLUSTER of them in the cluster,
+    or at least one mutation, the requirement at phi = KNOWN_PREVALENCE is
 
         step <= STEP / sqrt(LARGE_CLUSTER I).
 
