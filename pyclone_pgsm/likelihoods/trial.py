@@ -53,7 +53,8 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
                 else:
                     _check_block(likelihood, stat, asked.tolist())
                 _check_kinds(likelihood, stat, block)
-        except IndexError as problem:  # compiled code would access memory out of bounds
+        # compiled code would access memory out of bounds, or not say in which line the name is
+        except (IndexError, NameError) as problem:
             raise UsageError(f"`likelihood` {spec!r}: {cause(problem, spec)}") from problem
         except UsageError as problem:
             raise UsageError(f"`likelihood` {spec!r}: {problem}") from None

@@ -172,6 +172,7 @@ def test_choices_that_are_none(tmp_path: Path, choices: str, message: str) -> No
         ),
         ({"cluster_parameters": "if stat[0] > 1.0: raise KeyError('gone')"}, "KeyError: 'gone'"),
         ({"add": "stat[7] = 1.0"}, "counting.py, line 21: IndexError"),
+        ({"add": "stat[0] += many"}, "counting.py, line 21: NameError: name 'many' is not defined"),
         (
             {"cluster_parameters": f"pass\n{DEFAULT}"},
             "inferred_by_default returned gamma, which is no parameter",
