@@ -10,6 +10,8 @@ import errno
 import fcntl
 import os
 import shlex
+import shutil
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -268,3 +270,14 @@ def remove(path: Path) -> None:
     """Remove a file if it exists; within :func:`replacing_together`, at the end of that block."""
     with replacing_together() as batch:
         batch.outdated.append(path)
+
+
+def remove_with(owner: object, folder: Path) -> None:
+    """Remove a temporary folder once `owner` is deleted, but not when a fork of this process deletes its copy."""
+    process = os.getpid()
+
+    def remove_own() -> None:
+        if os.getpid() == process:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    weakref.finalize(owner, remove_own)

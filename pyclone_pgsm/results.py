@@ -11,7 +11,6 @@ import json
 import math
 import shutil
 import tempfile
-import weakref
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +28,7 @@ from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
 from pyclone_pgsm.exports.answer import DEFAULT_PATIENT, complete
-from pyclone_pgsm.files import check_file, make_folder, replacing_together
+from pyclone_pgsm.files import check_file, make_folder, remove_with, replacing_together
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.registry import absolute
 from pyclone_pgsm.posterior.convergence import common_iterations, verdict_line
@@ -114,7 +113,7 @@ class Result:
         self._is_temporary = folder is not None
         self._read(trace)
         if folder is not None:
-            weakref.finalize(self, shutil.rmtree, folder, True)
+            remove_with(self, folder)
 
     def _read(self, trace: Trace) -> None:
         """Read what a subclass needs from the trace in addition."""

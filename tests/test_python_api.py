@@ -8,7 +8,9 @@ import gc
 import html
 import json
 import math
+import os
 import pickle
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -176,6 +178,8 @@ def test_mistakes_in_data_frames(table: Path) -> None:
     twice = pd.concat([frame.assign(sample_id="S1"), pd.Series("S1", frame.index, name="sample_id")], axis=1)
     with pytest.raises(InputError, match="column sample_id: the header has this name more than once"):
         analyze({"S1": twice}, settings=SHORT)
+    with pytest.raises(InputError, match="row 0, column sample_id: '': empty; every row needs a sample_id"):
+        read_tables({math.nan: frame.drop(columns="sample_id")})  # type: ignore[dict-item]
     for tables, message in (
         (frame.drop(columns="sample_id"), "the data frame has no column sample_id: add one"),
         ({"S1": table}, "the table of 'S1' must be a data frame, not PosixPath"),
@@ -186,6 +190,7 @@ def test_mistakes_in_data_frames(table: Path) -> None:
         (3, "`tables` 3: must be a data frame"),
         ([table, 3], "`tables` 3: must be a data frame"),
         (iter([frame]), "`tables` <list_iterat.*>: must be a data frame"),
+        ("", "`tables` '': must be a path; it is empty"),
     ):
         with pytest.raises(UsageError, match=message):
             analyze(tables, settings=SHORT)  # type: ignore[arg-type]
@@ -451,6 +456,17 @@ def test_the_temporary_trace_goes_with_the_result(tmp_path: Path) -> None:
     assert not folder.exists()
     with pytest.raises(TraceError, match=r"this trace was temporary.*keep it with `out`"):
         again.report(tmp_path / "again.html")
+
+
+def test_a_forked_process_keeps_the_temporary_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its copy of the result goes without it, as where a worker fits an estimator again."""
+    found = cluster(matrix().values, settings=SHORT)
+    folder = found.path.parent
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    del found
+    gc.collect()
+    assert folder.exists()
+    shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.ranges import check_kind
+from pyclone_pgsm.ranges import check_kind, check_path
 
 Table = Path | str | pd.DataFrame
 Tables = Table | Sequence[Table] | Mapping[str, pd.DataFrame]
@@ -35,6 +35,7 @@ def sources_of(tables: Any) -> list[Source]:
     for name, table in given.items():
         check_kind("tables", table, Table, expected)
         if not isinstance(table, pd.DataFrame):
+            check_path("tables", table)
             sources.append((str(table), Path(table)))
         elif "sample_id" in table.columns:
             sources.append((f"{name} (rows counted from 0)", table))
@@ -56,4 +57,5 @@ def _with_sample(sample: str, table: object) -> pd.DataFrame:
                 f"the data frame of {sample!r} has rows of sample_id {other!r}: give the data frame of each sample by "
                 "its name, or a data frame of several samples without a name"
             )
-    return table.assign(sample_id=str(sample))
+    is_missing = pd.api.types.is_scalar(sample) and pd.isna(sample)  # of groupby(.., dropna=False)
+    return table.assign(sample_id="" if is_missing else str(sample))
