@@ -240,6 +240,14 @@ def test_overlooked_second_state(tmp_path: Path) -> None:
     said = error_in(tmp_path, table("\t".join([GOOD, *names.values()]), header="\t".join([LONG, *names])))
     for name, meant in zip(names, ("subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction")):
         assert f"row 1, column {name}: rename this column to {meant}" in said
+    one = error_in(
+        tmp_path, table(GOOD + "\t2\t1\t0.4", header=f"{LONG}\tsubclonal_major_cn\tsubclonal_minor_cn\tCCF")
+    )
+    assert "column subclonal_fraction: this column is missing" in one
+    header = f"{LONG}\tsubclonal_major_cn\tsubclonal_minor_cn\tsubclonal.fraction"
+    one = error_in(tmp_path, table(GOOD + "\t2\t1\t0.4", header=header))
+    assert "column subclonal.fraction: rename this column to subclonal_fraction" in one
+    assert "missing" not in one
 
 
 @pytest.mark.parametrize("name", ["Error_Rate", "sequencing_error", "eps", "epsilon"])

@@ -99,7 +99,7 @@ def note_header_problems(table: Table, genotype_prior: str, overridden: Sequence
     if present := [name for name in SUBCLONAL if name in table.names]:
         together = f"{', '.join(SUBCLONAL)} go together, and {present[0]} is here"
         for name in SUBCLONAL:
-            if name not in present:
+            if name not in present and name not in meant:
                 table.note_header(f"this column is missing; {together}", name)
     for name in ("sample_id", "tumour_content", "error_rate", *SUBCLONAL):
         if name in meant and name not in table.names and name not in overridden:
