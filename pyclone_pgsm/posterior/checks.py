@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import chdtrc, pdtrc
 
@@ -194,13 +195,9 @@ def _hidden_by_errors(summary: Summary, draws: Mapping[str, NDArray[np.float64]]
     if "error_rate" not in draws or not summary.num_clusters:
         return
     highest = float(np.quantile(draws["error_rate"], 0.975))
-    frequency = np.full(summary.cluster_prob_present.shape, np.inf)
-    for d, vaf in enumerate(summary.vaf.T):
-        known = (summary.labels >= 0) & ~np.isnan(vaf)
-        number = np.bincount(summary.labels[known], minlength=len(frequency))
-        total = np.bincount(summary.labels[known], vaf[known], minlength=len(frequency))
-        seen = (number > 0) & (summary.cluster_prob_present[:, d] >= SURE)
-        frequency[seen, d] = total[seen] / number[seen]
+    placed = summary.labels >= 0
+    mean_vaf = pd.DataFrame(summary.vaf[placed]).groupby(summary.labels[placed]).mean().fillna(np.inf)
+    frequency = np.where(summary.cluster_prob_present >= SURE, mean_vaf, np.inf)
     cluster, sample = np.unravel_index(frequency.argmin(), frequency.shape)
     if highest > LIKE_VARIANTS * frequency[cluster, sample]:
         yield (
