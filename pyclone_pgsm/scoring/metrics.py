@@ -1,4 +1,4 @@
-"""Measures of agreement of clusters and prevalences with a truth."""
+"""Measures of agreement of clusters with a truth."""
 
 import numpy as np
 import pandas as pd
@@ -53,14 +53,3 @@ def adjusted_rand(true: ArrayLike, found: ArrayLike) -> float:
         return 1.0
     by_chance = in_true * in_found / in_all
     return (both - by_chance) / ((in_true + in_found) / 2.0 - by_chance)
-
-
-def rmse(true: ArrayLike, found: ArrayLike) -> float:
-    """Return the root mean squared error."""
-    return float(np.sqrt(np.mean((np.asarray(true, float) - np.asarray(found, float)) ** 2)))
-
-
-def coverage(true: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
-    """Return the share of true values that are in their intervals, ends included."""
-    values = np.asarray(true, float)
-    return float(np.mean((np.asarray(lower, float) <= values) & (values <= np.asarray(upper, float))))

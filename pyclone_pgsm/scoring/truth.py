@@ -13,7 +13,7 @@ from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.table import Table
 from pyclone_pgsm.inputs.values import Real
 from pyclone_pgsm.scoring.dream import score_1b, score_1c, score_2a
-from pyclone_pgsm.scoring.metrics import adjusted_rand, coverage, pair_precision_recall, rmse, v_measure
+from pyclone_pgsm.scoring.metrics import adjusted_rand, pair_precision_recall, v_measure
 
 CLUSTER_COLUMNS = ("cluster", "truth_cluster")
 PREVALENCE_COLUMNS = ("ccf", "empirical_prevalence", "nominal_prevalence")
@@ -121,10 +121,11 @@ def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
     if {"ccf", "sample_id"} <= set(truth.columns):
         both = truth.merge(found, on=["mutation_id", "sample_id"]).dropna(subset=["ccf"])
         if len(both):
-            scores["rmse"] = rmse(both["ccf"], both["cellular_prevalence"])
+            scores["rmse"] = math.sqrt(((both["ccf"] - both["cellular_prevalence"]) ** 2).mean(skipna=False))
             scores["dream_1c"] = _by_cluster(both)
         if len(both) and set(INTERVAL_COLUMNS) <= set(both):
-            scores["coverage"] = coverage(both["ccf"], *(both[name] for name in INTERVAL_COLUMNS))
+            lower, upper = (both[name] for name in INTERVAL_COLUMNS)
+            scores["coverage"] = both["ccf"].between(lower, upper).mean()
     return scores
 
 

@@ -7,11 +7,12 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.scoring import metrics
-from pyclone_pgsm.scoring.truth import read_found, read_truth
+from pyclone_pgsm.scoring.truth import read_found, read_truth, score
 
 
 def test_contingency() -> None:
@@ -83,8 +84,18 @@ def test_adjusted_rand_of_chance_is_zero_in_the_mean() -> None:
 
 
 def test_rmse_and_coverage() -> None:
-    assert metrics.rmse([0.0, 1.0], [0.3, 0.6]) == pytest.approx(math.sqrt((0.09 + 0.16) / 2))
-    assert metrics.coverage([0.0, 0.5, 1.0, 0.2], [0.0, 0.4, 0.9, 0.3], [0.1, 0.6, 0.99, 0.4]) == 0.5
+    ids = {"mutation_id": list("abcd"), "sample_id": ["S"] * 4}
+    truth = pd.DataFrame({**ids, "cluster": ["0"] * 4, "ccf": [0.0, 0.5, 1.0, 0.2]})
+    intervals = {
+        "cellular_prevalence_lower": [0.0, 0.4, 0.9, 0.3],
+        "cellular_prevalence_upper": [0.1, 0.6, 0.99, 0.4],
+    }
+    found = pd.DataFrame(
+        {**ids, "cluster_id": ["0"] * 4, "cellular_prevalence": [0.3, 0.5, 0.6, 0.2], **intervals}
+    )
+    scores = score(truth, found)
+    assert scores["rmse"] == pytest.approx(math.sqrt((0.09 + 0.16) / 4))
+    assert scores["coverage"] == 0.5
 
 
 def test_a_truth_that_cannot_be_is_refused(tmp_path: Path) -> None:
