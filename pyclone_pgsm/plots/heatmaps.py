@@ -1,7 +1,5 @@
 """Heat maps of mixtures. Rows are clusters or rows of the data, and columns are columns of the data."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb

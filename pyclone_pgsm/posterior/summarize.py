@@ -48,9 +48,7 @@ LABEL_BYTES = 400 << 20  # largest size of the labels read at once
 PICTURED = 1000  # largest number of mutations or rows in the co-clustering picture
 RHAT_WARNING = 1.05
 FEW_MEMBERS = 4  # clusters are small if they have fewer members than this on average
-TOGETHER = (
-    0.5  # draws mostly divide a single cluster if two of its members share a block with a smaller probability
-)
+TOGETHER = 0.5  # most draws divide a single cluster if two of its members are together less often than this
 SIMILAR = 0.8  # two consensus partitions differ much if their adjusted Rand index is smaller
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from pyclone_pgsm import __version__
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.files import check_new, make_folder, replacing, replacing_together
+from pyclone_pgsm.files import check_new, make_folder, replacing_together, write_file
 from pyclone_pgsm.inputs.observations import PLACEHOLDERS, SUBCLONAL
 from pyclone_pgsm.machine import available, shown
 from pyclone_pgsm.ranges import BOUNDS, check_kind, check_path, check_range
@@ -99,6 +99,5 @@ def write_simulation(
     with replacing_together():
         make_folder(folder)
         _write_tables(simulation, paths[0], paths[1])
-        with replacing(paths[2]) as temporary:
-            temporary.write_text(json.dumps(noted, indent=2) + "\n")
+        write_file(paths[2], (json.dumps(noted, indent=2) + "\n").encode())
     return paths
