@@ -6,6 +6,7 @@ import doctest
 import importlib.util
 import re
 import shlex
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -94,6 +95,18 @@ def test_commands_in_the_pages_have_their_options() -> None:
     for page, words in calls:
         if page.name != "exports.md" or "RESULT" not in words:
             check_call(words)
+
+
+def test_extras_and_environments_are_those_of_the_package() -> None:
+    """Extras that pages name exist, and the workflows' environments have what the package needs."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for page in PAGES:
+        for extras in re.findall(r"(?:\.|pyclone-pgsm)\[([a-z,]+)\]", page.read_text(encoding="utf-8")):
+            assert set(extras.split(",")) <= set(project["optional-dependencies"]), page
+    for file in ROOT.glob("workflows/*/environment.yaml"):
+        lines = re.findall(r"^  - ([a-z0-9]+)(?:-base)? (>=.*)$", file.read_text(), re.M)
+        needed = [*project["dependencies"], f"python{project['requires-python']}"]
+        assert sorted(map("".join, lines)) == sorted(needed), file
 
 
 def test_each_command_has_examples_in_its_help() -> None:
