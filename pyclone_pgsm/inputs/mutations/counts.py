@@ -17,6 +17,7 @@ freebayes, without ``AD``              ``RO``                                  n
 PCGR                                   first number of ``ADT``                 number k + 1 of ``ADT``
 MuTect1 as converted for TCGA          first number of ``TD``                  number k + 1 of ``TD``
 PCAWG, if FORMAT has no read counts    ``t_ref_count`` in INFO                 ``t_alt_count`` in INFO
+LoFreq, likewise, with one sample      ``DP4`` in INFO, sum of the first two   sum of the last two of these
 =====================================  ======================================  ================================
 
 If ``AD`` has a dot for the reference (``.,33``), R is ``DP`` minus all A_k. ``DP4`` does not distinguish alternate
@@ -36,6 +37,8 @@ Scheme = Callable[[str, Sequence[str], Fields], list[tuple[int, int]]]
 
 IN_INFO = ("t_ref_count", "t_alt_count")
 """INFO fields with the reads of the tumour."""
+DP4 = "DP4"
+"""Field of FORMAT, or of INFO in a file of one sample, with the reads of each strand."""
 
 _BASES = ("A", "C", "G", "T")
 _OF_CAVEMAN = frozenset(f"{strand}{base}Z" for strand in "FR" for base in _BASES)
@@ -64,7 +67,7 @@ def scheme_of(names: tuple[str, ...]) -> Scheme:
         return _strelka_indel
     if "AD" in present:
         return _varscan if "RD" in present else partial(_allele_depths, "AD")
-    if "DP4" in present:
+    if DP4 in present:
         return _somatic_sniper
     if present >= _OF_CAVEMAN:
         return partial(_by_base, "FAZ to RTZ", ("F{}Z", "R{}Z"), 1)
@@ -138,10 +141,14 @@ def _rest_of_depth(fields: Fields, name: str, alternates: int) -> int:
 
 
 def in_info(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
-    """Count by the fields `IN_INFO`, whose texts are in ``fields``."""
+    """Count by the fields `IN_INFO`, or else `DP4`, of INFO, whose texts are in ``fields``."""
+    has_counts = fields.keys() >= set(IN_INFO)
     if len(alts) > 1:
-        raise UncountedError("t_alt_count in INFO does not tell several alternate alleles apart")
+        name = IN_INFO[1] if has_counts else DP4
+        raise UncountedError(f"{name} in INFO does not tell several alternate alleles apart")
     try:
+        if not has_counts:
+            return _somatic_sniper(ref, alts, fields)
         reference, alternate = (_numbers(fields, name, 1)[0] for name in IN_INFO)
     except FaultError as fault:
         raise FaultError(fault.value, str(fault), "INFO") from None
@@ -150,7 +157,7 @@ def in_info(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, in
 
 def _somatic_sniper(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
     if len(alts) == 1:
-        forward, reverse, alt_forward, alt_reverse = _numbers(fields, "DP4", 4)
+        forward, reverse, alt_forward, alt_reverse = _numbers(fields, DP4, 4)
         return [(forward + reverse, alt_forward + alt_reverse)]
     if not all(each in _BASES for each in (ref, *alts)):
         raise UncountedError("DP4 does not tell several alternate alleles apart")
@@ -162,7 +169,7 @@ def _unknown(names: Collection[str], ref: str, alts: Sequence[str], fields: Fiel
     raise UncountedError(
         f"no read counts: FORMAT is {':'.join(names)[:60] or 'empty'}; known are AD (with RD in VarScan2), "
         "AU/CU/GU/TU and TAR/TIR (Strelka), DP4 (SomaticSniper), FAZ to RTZ and AA/CA/GA/TA (CaVEMan), RO and AO "
-        "(freebayes), ADT and TD, and t_ref_count and t_alt_count in INFO"
+        "(freebayes), ADT and TD, and t_ref_count and t_alt_count, or DP4 of one sample, in INFO"
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pyclone_pgsm.inputs.genome import chromosome, harmonise_chromosome
-from pyclone_pgsm.inputs.mutations.counts import IN_INFO, FaultError, UncountedError, in_info, scheme_of
+from pyclone_pgsm.inputs.mutations.counts import DP4, IN_INFO, FaultError, UncountedError, in_info, scheme_of
 from pyclone_pgsm.inputs.mutations.model import COLUMNS as MUTATION_COLUMNS
 from pyclone_pgsm.inputs.mutations.model import (
     NOT_SOMATIC,
@@ -52,7 +52,7 @@ _NO_NAME = re.compile(r"[\s,]")
 _POSITION = re.compile(r"[0-9]{1,18}")
 _NO_POSITION = "no position; expected a whole number, 1 or more"
 _GENOTYPE = re.compile(r"[0-9.]*([/|][0-9.]*)*")
-_COUNTS_IN_INFO = re.compile(rf"(?<![^;])({'|'.join(IN_INFO)})=([^;]*)")
+_COUNTS_IN_INFO = re.compile(rf"(?<![^;])({'|'.join((*IN_INFO, DP4))})=([^;]*)")
 
 _STATUS = re.compile(r"(?<![^;])(SS|STATUS|GermlineStatus)=([^;]*)")
 
@@ -81,7 +81,7 @@ def read_vcf(
         if not header.samples and not collected.any_in_info:
             of_header = f"{COLUMNS}; this one" if header.width == len(WITHOUT_SAMPLES) else "this VCF"
             message = f"{of_header} has no samples, so it has no read counts; nor has INFO of any record, as "
-            message += " and ".join(IN_INFO)
+            message += f"{' and '.join(IN_INFO)}, or {DP4}"
         raise problems.give_up(message, header.line)
     return Variants(
         table=table.assign(file=problems.file),
@@ -140,7 +140,7 @@ class _Record(NamedTuple):
     alts: list[str]
     filters: list[str]
     info: dict[str, str]
-    """The fields `IN_INFO`; empty unless INFO has both."""
+    """The fields `IN_INFO`, if INFO has both, and `DP4`, if the file has one sample."""
     status: str
     """Why the record is not somatic according to INFO; "" if it may be."""
     formats: tuple[str, ...]
@@ -162,6 +162,8 @@ def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[in
     keys = _format_keys(formats)
     samples = [_sample(fields[len(FIXED) + place], keys, header.samples[place]) for place in places]
     counts = dict(_COUNTS_IN_INFO.findall(info))
+    if len(header.samples) > 1:
+        counts.pop(DP4, None)  # the reads of all samples together
     return _Record(
         row,
         chrom,
@@ -169,7 +171,7 @@ def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[in
         ref or _MISSING,
         [] if alts in ("", _MISSING) else [alt or _MISSING for alt in alts.split(",")],
         [] if filters in ("", _MISSING) else filters.split(";"),
-        counts if len(counts) == len(IN_INFO) else {},
+        counts if DP4 in counts or len(counts) == len(IN_INFO) else {},
         next(
             filter(None, (_why_not_somatic(name, value, header) for name, value in _STATUS.findall(info))), ""
         ),

@@ -103,10 +103,10 @@ def note_header_problems(table: Table, genotype_prior: str, overridden: Sequence
                 table.note_header(f"this column is missing; {together}", name)
     for name in ("sample_id", "tumour_content", "error_rate", *SUBCLONAL):
         if name in meant and name not in table.names and name not in overridden:
-            table.note_header(f"rename this column to {name}{_OR_ELSE.get(name, '')}", meant[name])
+            table.note_header(f"rename this column to {name}{OR_ELSE.get(name, '')}", meant[name])
 
 
-_OR_ELSE = {
+OR_ELSE = {
     "sample_id": ", or remove it if the file holds one sample, which is then named after the file",
     "tumour_content": ", or set `tumour_content`, which overrides any column",
     "error_rate": ", or set `error_rate`, which overrides any column",

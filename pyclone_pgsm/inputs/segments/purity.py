@@ -8,7 +8,7 @@ Sequenza   X_segments.txt                         X_confints_CP.txt (its middle 
 Battenberg X_subclones.txt, X_copynumber.txt      X_purity_ploidy.txt, X_cellularity_ploidy.txt
 TitanCNA   X.segs.txt, X.titan.txt                X.params.txt
 ascatNgs   X.copynumber.caveman.csv               X.samplestatistics.txt, .csv
-nf-core    X.segments.txt (ASCAT)                 X.purityploidy.txt
+nf-core    X.segments.txt, X.cnvs.txt (ASCAT)     X.purityploidy.txt
 ========== ====================================== ==============================================
 """
 
@@ -42,7 +42,7 @@ _BESIDE = (
     (r"([._])segs\.txt$", (r"\1params.txt",)),
     (r"\.titan(\.ichor)?(\.segs?(\.noSNPs)?)?\.txt$", (".params.txt",)),
     (r"\.copynumber\.caveman\.csv$", (".samplestatistics.txt", ".samplestatistics.csv")),
-    (r"\.segments\.txt$", (".purityploidy.txt",)),
+    (r"\.(segments|cnvs)\.txt$", (".purityploidy.txt",)),
 )
 
 _PURITY = frozenset({"purity", "cellularity", "aberrantcellfraction"})

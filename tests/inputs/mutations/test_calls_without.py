@@ -86,6 +86,25 @@ def test_counts_in_info_beside_samples(tmp_path: Path) -> None:
         of("GT", "0/0", "0/1", "0/1", names=("N", "T", "T2"))
 
 
+def test_counts_of_lofreq(tmp_path: Path) -> None:
+    rows = [
+        site("DP=41;AF=0.243902;SB=3;DP4=15,14,6,5", filters="PASS"),
+        site("DP=9;AF=0.5;DP4=3,1,2,1;INDEL;HRUN=1", 200, filters="min_snvqual"),
+        site("DP=9;DP4=3,1,2,1", 300, alt="C,G"),
+        site("DP=9;DP4=3,1,2", 400),
+    ]
+    variants = read(write(tmp_path, PCAWG + "".join(rows), "S.lofreq.vcf"))
+    assert counts(variants) == [("S.lofreq", "1:100:A:C", 29, 11)]
+    assert [item.reason for item in variants.left_out][1:] == [
+        "DP4 in INFO does not tell several alternate alleles apart",
+        "DP4 has 3 numbers, 4 expected",
+    ]
+    one, two = (record("GT", *["0/1"] * number).replace("DP=9", "DP4=15,14,6,5") for number in (1, 2))
+    assert counts(read(write(tmp_path, vcf(one)))) == [("T", "1:100:A:C", 29, 11)]
+    with pytest.raises(InputError, match="no read counts: FORMAT is GT"):  # DP4 is of both samples
+        read(write(tmp_path, vcf(two, names=("NORMAL", "T"))))
+
+
 def test_info_that_does_not_tell(tmp_path: Path) -> None:
     rows = [
         site("t_alt_count=1;t_ref_count=4", 1),
@@ -103,7 +122,7 @@ def test_info_that_does_not_tell(tmp_path: Path) -> None:
         "t_alt_count has no value",
         "t_alt_count has 2 numbers, 1 expected",
     ]
-    assert reasons[3].endswith("ADT and TD, and t_ref_count and t_alt_count in INFO")
+    assert reasons[3].endswith("ADT and TD, and t_ref_count and t_alt_count, or DP4 of one sample, in INFO")
     assert reasons[4].startswith("FILTER is LOWSUPPORT")
 
 
@@ -120,7 +139,7 @@ def test_info_at_fault(tmp_path: Path) -> None:
     assert "t.vcf, row 3, column POS: 'x': no position" in message(bad_position)
     nothing = message(write(tmp_path, PCAWG + site("VAF=0.2")))
     assert nothing.endswith(
-        "so it has no read counts; nor has INFO of any record, as t_ref_count and t_alt_count"
+        "so it has no read counts; nor has INFO of any record, as t_ref_count and t_alt_count, or DP4"
     )
 
 

@@ -191,6 +191,15 @@ def test_plain_without_samples_under_a_name(tmp_path: Path) -> None:
     assert counts(read(VariantFile(path, {"R": None}))) == [("R", "1:5:A:C", 30, 10)]
 
 
+@pytest.mark.parametrize("name", ["sample", "SampleID", "Tumor_Sample"])
+def test_samples_in_a_column_of_another_name(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path, plain("1\t5\tA\tC\tS\t30\t10", header=PLAIN.replace("sample_id", name)), "x.tsv")
+    assert message(path) == (
+        f"x.tsv, row 1, column {name}: rename this column to sample_id, or remove it if the file holds one sample, "
+        "which is then named after the file"
+    )
+
+
 @pytest.mark.parametrize(
     ("row", "expected"),
     [

@@ -50,6 +50,13 @@ CASES = {
         "NormalContamination 0.19\nPloidy 4.07\nrho 0.67\npsi 3.8\ngoodnessOfFit 98\nGenderChr Y\nGenderChrFound Y\n",
         (0.67, 4.07, "male"),
     ),
+    "nf-core, segments without the sample": (
+        "ascat segments.txt",
+        "S.cnvs.txt",
+        "S.purityploidy.txt",
+        tabs("AberrantCellFraction Ploidy", "0.6 2.1"),
+        (0.6, 2.1, None),
+    ),
     "nf-core": (
         "ascat segments.txt",
         "S.segments.txt",
