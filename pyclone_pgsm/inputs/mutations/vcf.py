@@ -55,6 +55,7 @@ _GENOTYPE = re.compile(r"[0-9.]*([/|][0-9.]*)*")
 _COUNTS_IN_INFO = re.compile(rf"(?<![^;])({'|'.join((*IN_INFO, DP4))})=([^;]*)")
 
 _STATUS = re.compile(r"(?<![^;])(SS|STATUS|GermlineStatus)=([^;]*)")
+_GERMLINE_OF_OCTOPUS = not_somatic("the call of Octopus", "germline (no SOMATIC in INFO)")
 
 _BGZIP = re.compile(rb"\x1f\x8b\x08\x04.{8}BC", re.DOTALL)
 _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -161,6 +162,9 @@ def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[in
         raise FaultError(pos, _NO_POSITION, "POS")
     keys = _format_keys(formats)
     samples = [_sample(fields[len(FIXED) + place], keys, header.samples[place]) for place in places]
+    whys = [_why_not_somatic(name, value, header) for name, value in _STATUS.findall(info)]
+    if header.marks_somatic and "SOMATIC" not in info.split(";"):
+        whys.append(_GERMLINE_OF_OCTOPUS)
     counts = dict(_COUNTS_IN_INFO.findall(info))
     if len(header.samples) > 1:
         counts.pop(DP4, None)  # the reads of all samples together
@@ -172,9 +176,7 @@ def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[in
         [] if alts in ("", _MISSING) else [alt or _MISSING for alt in alts.split(",")],
         [] if filters in ("", _MISSING) else filters.split(";"),
         counts if DP4 in counts or len(counts) == len(IN_INFO) else {},
-        next(
-            filter(None, (_why_not_somatic(name, value, header) for name, value in _STATUS.findall(info))), ""
-        ),
+        next(filter(None, whys), ""),
         () if formats in ("", _MISSING) else keys,
         samples,
     )

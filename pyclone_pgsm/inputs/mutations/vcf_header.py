@@ -40,6 +40,8 @@ class Header:
     build: Build | None
     not_somatic: dict[str, str]
     """Values of the field SS, as described here, of mutations that are not somatic, and what they mean."""
+    marks_somatic: bool = False
+    """Whether records without the flag SOMATIC in INFO are of germline variants, as in files of Octopus."""
 
 
 def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Header:
@@ -51,7 +53,10 @@ def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Hea
         elif line.startswith("#"):
             width, samples = _sample_names(line, number, problems)
             tumours, normals = _declared(meta, "##tumor_sample="), _declared(meta, "##normal_sample=")
-            return Header(number, width, samples, tumours, normals, _build(meta), _not_somatic(meta))
+            marks_somatic = bool(_declared(meta, "##octopus="))
+            return Header(
+                number, width, samples, tumours, normals, _build(meta), _not_somatic(meta), marks_somatic
+            )
         elif line.strip():
             raise problems.give_up(
                 "records begin without a line of column names; expected is a line that begins with #CHROM",

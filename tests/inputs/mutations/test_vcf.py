@@ -263,6 +263,19 @@ def test_germline_status_of_dragen(tmp_path: Path) -> None:
     assert len(read(path, all_filters=True).table) == 4
 
 
+def test_germline_variants_of_octopus(tmp_path: Path) -> None:
+    records = [
+        GOOD.replace("100", str(pos)).replace("DP=9", info)
+        for pos, info in enumerate(("AC=1;SOMATIC;PP=9", "AC=2;PP=9"), start=1)
+    ]
+    path = write(tmp_path, vcf(*records, meta=("##octopus=<version=0.7.4>",)))
+    assert read(path).table["pos"].tolist() == [1]
+    said = "the call of Octopus is germline (no SOMATIC in INFO), not somatic; `all_filters` takes it"
+    assert reasons(path) == [(5, "1:2:A:C", said)]
+    assert len(read(path, all_filters=True).table) == 2
+    assert len(read(write(tmp_path, vcf(*records))).table) == 2
+
+
 def test_a_file_without_filters_is_taken_and_told(tmp_path: Path) -> None:
     path = write(tmp_path, vcf(record("AD", "30,10", filters=".")))
     assert read(path).unfiltered == [str(path)]
