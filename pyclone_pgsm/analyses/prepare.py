@@ -244,10 +244,19 @@ def _shares_of_all_cells(table: pd.DataFrame, segments: Segments) -> list[str]:
 
 
 def _samples_left_out(samples: Sequence[str], left_out: Sequence[LeftOut]) -> list[str]:
-    reasons = [Counter(item.reason for item in left_out if item.sample_id == sample) for sample in samples]
+    """Return a warning for each commonest reason why nothing of some samples is used."""
+    reasons: dict[str, Counter[str]] = {sample: Counter() for sample in samples}
+    for item in left_out:
+        if item.sample_id in reasons:
+            reasons[item.sample_id][item.reason] += 1
+    of_reason: dict[str, list[str]] = {}
+    for sample, of_sample in reasons.items():
+        of_reason.setdefault(of_sample.most_common(1)[0][0], []).append(sample)
     return [
-        f"sample {sample!r} is left out with all its mutations: {of_sample.most_common(1)[0][0]}"
-        for sample, of_sample in zip(samples, reasons)
+        f"samples {listed(names)} are left out with all their mutations: {reason}"
+        if len(names) > 1
+        else f"sample {names[0]!r} is left out with all its mutations: {reason}"
+        for reason, names in of_reason.items()
     ]
 
 

@@ -330,6 +330,20 @@ def test_sample_without_a_usable_record_of_a_vcf_is_named(tmp_path: Path) -> Non
     assert [(item.row, item.sample_id) for item in result.left_out] == [(5, "B"), (6, "B")]
 
 
+def test_samples_of_a_cohort_without_segments_are_told_together(tmp_path: Path) -> None:
+    rows = [f"1 {row} A C S{row:04} 30 10" for row in range(1, 101)]
+    header = "chrom pos ref alt sample_id ref_counts alt_counts"
+    paths = write(tmp_path, calls_tsv="\n".join([header, *rows, ""]).replace(" ", "\t"), S0001_tsv=SEGMENTS)
+    result = prepare(
+        one_patient(paths["calls_tsv"], paths["S0001_tsv"]), PrepareOptions(tumour_content={"S0001": 0.8})
+    )
+    (warning,) = result.warnings
+    assert warning.startswith("samples 'S0002', 'S0003', ")
+    assert warning.endswith(
+        "'S0021' and 79 more are left out with all their mutations: there are no copy-number segments of this sample"
+    )
+
+
 @pytest.mark.parametrize("kind", ["maf", "plain"])
 def test_sample_without_a_usable_row_of_a_table_is_named(kind: str, tmp_path: Path) -> None:
     header = "chrom pos ref alt sample_id ref_counts alt_counts filter"
