@@ -158,6 +158,9 @@ def log_densities(model: Model, draw: Draw) -> NDArray[np.float64]:
     partition = build_blocks(likelihood, draw.labels)
     partition.sizes[partition.labels[draw.outliers]] = 0
     log_member = log_densities_given(model.full_likelihood(draw.values), draw.prior, partition, model.order)
+    if model.hyperparameters and not hasattr(likelihood, "log_constants"):
+        # what depends on them, as Normal's factor on the scale, is taken to be the same for all observations
+        log_member += likelihood.log_constant() / len(log_member)
     return model.log_densities_of_either(draw.values, log_member)
 
 

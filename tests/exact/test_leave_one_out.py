@@ -15,12 +15,15 @@ from cases import CASES, Case, observations, pyclone_log_marginal, pyclone_model
 from enumeration import blocks_of, set_partitions
 from numpy.typing import NDArray
 from scipy.special import logsumexp
+from scipy.stats import multivariate_t
 from seating import seating_probability
 from test_outliers import PRIORS, PROB, log_outlier, two_samples
 
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.likelihoods.inferred import InferredModel
+from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.posterior.stacking import Draw, log_densities, log_densities_given
 from pyclone_pgsm.priors import Prior
@@ -117,3 +120,33 @@ def test_a_mutation_without_data_is_certain() -> None:
     data = observations([[3], [5], [9]], [[12], [14], [20]], has_data=[[1], [0], [1]])
     draw = Draw(0, (), PRIORS["dp"], np.zeros(3, np.int32), None)
     assert log_densities(pyclone_model(data, 31), draw)[1] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_densities_at_different_scales_compare() -> None:
+    """What Normal leaves out depends on the scale, as its data are divided by it."""
+    y = np.array([[0.0, 1.0], [0.3, 0.5], [2.0, 4.0], [2.5, 3.0]])
+    model = InferredModel("normal", Normal, y, {"scale": "infer", "r0": "infer", "u0": 0.5})
+    values = [(0.125, 0.5), (0.125, 2.0), (1.0, 4.0)]
+    marginals = {each: normal_log_marginal(y, *each) for each in values}
+
+    def states(items: list[int]) -> Iterator[State]:
+        for each, labels in itertools.product(values, map(np.array, set_partitions(len(items)))):
+            of_data = sum(marginals[each]([items[t] for t in block]) for block in blocks_of(labels))
+            draw = Draw(0, each, PRIORS["dp"], labels.astype(np.int32), np.zeros(len(labels), bool))
+            yield draw, log_seating(PRIORS["dp"], labels) + of_data
+
+    check(states, lambda draw: log_densities(model, draw), len(y))
+
+
+def normal_log_marginal(y: NDArray[np.float64], r0: float, scale: float) -> Callable[[list[int]], float]:
+    """log L of a block, as a product of scipy's Student-t predictives."""
+
+    def log_marginal(members: list[int]) -> float:
+        total, nu, r, u, S = 0.0, 4.0, r0, np.full(2, 0.5), scale * np.diag(y.var(axis=0))
+        for i in members:
+            total += multivariate_t.logpdf(y[i], u, S * (r + 1) / (r * (nu - 1)), df=nu - 1)
+            S = S + r / (r + 1) * np.outer(y[i] - u, y[i] - u)
+            nu, r, u = nu + 1, r + 1, (r * u + y[i]) / (r + 1)
+        return total
+
+    return log_marginal
