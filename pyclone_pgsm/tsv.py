@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.files import replacing
 
-DIGITS = "%.6g"
+NUM_DIGITS = 6
+"""Significant digits of numbers, unless the ``attrs`` of a table have other ``digits``."""
+DIGITS = f"%.{NUM_DIGITS}g"
 
 
 def long_table(
@@ -42,7 +44,7 @@ def table_text(table: pd.DataFrame, quoted: bool = True) -> str:
     text: str = table.to_csv(
         sep="\t",
         index=False,
-        float_format=DIGITS,
+        float_format=f"%.{table.attrs.get('digits', NUM_DIGITS)}g",
         lineterminator="\n",
         quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
     )

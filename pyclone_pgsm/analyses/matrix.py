@@ -16,7 +16,7 @@ from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.inferred import KEPT, names_to_infer
 from pyclone_pgsm.posterior.matrix import predictive
-from pyclone_pgsm.posterior.mixture import SD, MixtureSummary
+from pyclone_pgsm.posterior.mixture import SD, MixtureSummary, leading_digits
 from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.matrix import MatrixData
@@ -95,10 +95,15 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
         names: list[str] = []
         for name in by_column[:1]:
             names = [f"{name} of {column}" for column in summary.column_names]
-            cells = [[f"{value:.4g}" for value in row] for row in summary.parameters[name].tolist()]
-            for k, sds in enumerate(summary.parameters.get(name + SD, np.empty(0)).tolist()):
-                cells[k] = [f"{cell} ± {sd:.2g}" for cell, sd in zip(cells[k], sds)]
+            means = summary.parameters[name]
+            sds = summary.parameters.get(name + SD, np.full((K, D), np.nan))
+            digits = np.maximum(4, leading_digits(means, sds) + 2)
+            cells = [[_cell(*each) for each in zip(*row)] for row in zip(means, sds, digits)]
         return [
             f"{count(len(summary.row_names), 'row')} of {count(D, 'column')}: {count(K, 'cluster')}",
             *cluster_lines(names, summary.cluster_size.tolist(), cells, 12, "columns"),
         ]
+
+
+def _cell(mean: float, sd: float, digits: int) -> str:
+    return f"{mean:.{digits}g}" + ("" if np.isnan(sd) else f" ± {sd:.2g}")

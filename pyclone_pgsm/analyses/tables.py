@@ -11,7 +11,7 @@ from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.likelihoods.contract import OTHER_COLUMNS
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.tsv import by_row, long_table
+from pyclone_pgsm.tsv import NUM_DIGITS, by_row, long_table
 
 SHOWN_CLUSTERS = 20
 SHOWN_COLUMNS = 6
@@ -98,7 +98,9 @@ def mixture_table(summary: MixtureSummary) -> pd.DataFrame:
         for j in range(number):
             end = summary.column_names[j] if number == D else str(j + 1)
             columns[name if number == 1 else f"{name}_{end}"] = cells[:, :, j]
-    return long_table((K, D), columns)
+    table = long_table((K, D), columns)
+    table.attrs["digits"] = max(NUM_DIGITS, summary.leading_digits + 3)
+    return table
 
 
 def left_out_table(left_out: Sequence[LeftOut]) -> pd.DataFrame:

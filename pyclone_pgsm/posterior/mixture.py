@@ -42,9 +42,30 @@ class MixtureSummary:
         return len(self.cluster_size)
 
     @property
+    def leading_digits(self) -> int:
+        """The largest :func:`leading_digits` of all parameters."""
+        found = self.parameters
+        digits = [
+            leading_digits(found[name.removesuffix(SD)], found[name]).max(initial=0)
+            for name in found
+            if name.endswith(SD)
+        ]
+        return max(map(int, digits), default=0)
+
+    @property
     def contents(self) -> str:
         """What was clustered, in words, as in "500 rows in 8 clusters"."""
         return f"{count(int(self.cluster_size.sum()), 'row')} in {count(self.num_clusters, 'cluster')}"
+
+
+def leading_digits(values: NDArray[np.float64], sds: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how many digits of values are in front of the first digit of their standard deviations, at most 12.
+
+    These are mostly the same in all clusters if the data are far from 0, such as dates.
+    """
+    with np.errstate(all="ignore"):
+        digits = np.log10(np.abs(values) / sds)
+    return np.clip(np.where(np.isfinite(digits), digits, 0.0), 0.0, 12.0).astype(np.int64)
 
 
 class _Moments:

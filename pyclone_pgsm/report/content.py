@@ -71,12 +71,12 @@ def packed(content: bytes) -> str:
     return base64.b64encode(gzip.compress(content, 6, mtime=0)).decode("ascii")
 
 
-def flat(values: NDArray[Any]) -> list[Any]:
-    """Return an array as a flat list: integers as they are, floats to six significant digits, None if not finite."""
+def flat(values: NDArray[Any], digits: int = 6) -> list[Any]:
+    """Return an array as a flat list: integers as they are, floats to some significant digits, None if not finite."""
     numbers = values.ravel().tolist()
     if np.issubdtype(values.dtype, np.integer):
         return numbers
-    return [float(f"{each:.6g}") if math.isfinite(each) else None for each in numbers]
+    return [float(f"{each:.{digits}g}") if math.isfinite(each) else None for each in numbers]
 
 
 def label(text: str) -> str:
@@ -89,10 +89,10 @@ def number(value: float, digits: int = 3) -> str:
     return "" if math.isnan(value) else f"{value:.{digits}f}"
 
 
-def general(value: Any) -> str:
-    """Format a float to four significant digits, None and NaN as "", and other values as text."""
+def general(value: Any, digits: int = 4) -> str:
+    """Format a float to some significant digits, None and NaN as "", and other values as text."""
     if isinstance(value, float) and not math.isnan(value):
-        return f"{value:.4g}"
+        return f"{value:.{digits}g}"
     return "" if value is None or value != value else str(value)
 
 

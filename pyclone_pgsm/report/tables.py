@@ -145,10 +145,10 @@ def mixture_tables(
 ) -> tuple[str, str, int]:
     """Return the tables of clusters and of rows of data other than a tumour, and how many rows are shown."""
     columns = [Column(str(name), name != "dimension") for name in clusters]
-    rows = []
+    rows, digits = [], max(4, summary.leading_digits + 2)
     for values in clusters.itertuples(index=False, name=None):
         cells = [chooser(int(values[0]), colours[int(values[0])])]
-        cells += [escaped(general(value)) for value in values[1:]]
+        cells += [escaped(general(value, digits)) for value in values[1:]]
         rows.append((f' data-cluster="{int(values[0])}"', cells))
     cluster_rows = table("clusters", "Clusters: posterior means of their parameters", columns, rows)
     shown = min(len(summary.labels), MOST_CELLS)

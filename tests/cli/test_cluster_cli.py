@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,15 @@ import pytest
 from small_runs import matrix, run_matrix, without_waiting
 from test_cli import call, refused
 
+from pyclone_pgsm.analyses.matrix import MatrixAnalysis
 from pyclone_pgsm.analyses.tables import mixture_table
 from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.likelihoods.registry import installed_likelihoods
 from pyclone_pgsm.posterior.mixture import MixtureSummary
+from pyclone_pgsm.report.content import flat
+from pyclone_pgsm.report.tables import mixture_tables
 from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.tsv import table_text
 
 PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
 SHORT = ("--iterations", 40, "--burn-in", 20, "--chains", 2, "--threads", 1)
@@ -302,6 +307,21 @@ def test_table_of_parameters_of_any_shape():
     assert list(result["covariance_y"]) == [1, 4, 7, 10, 13, 16]
     assert list(result["shares_2"]) == [1, 1, 1, 5, 5, 5]
     assert list(result["pairs_2"]) == [1, 3, 5, 7, 9, 11]
+
+
+def test_means_far_from_0_have_the_digits_that_distinguish_them():
+    """Such as Julian dates: in the file, on the terminal and in the report."""
+    mean, sd = np.array([[2459117.91, 3.0], [2459118.52, 4.0]]), np.full((2, 2), 0.18)
+    summary = MixtureSummary(
+        ["a", "b"], ["day", "x"], np.arange(2), np.ones(2), np.ones(2, int), {"mean": mean, "mean_sd": sd}
+    )
+    table = mixture_table(summary)
+    assert "\n0\tday\t1\t2459117.91\t0.18\n" in table_text(table)
+    lines = MatrixAnalysis().lines(SimpleNamespace(summary=summary))
+    assert lines[2].split() == ["0", "1", "2459117.91", "±", "0.18", "3", "±", "0.18"]
+    assert "<td>2459118.52<" in mixture_tables(summary, table, ["red", "blue"])[0]
+    assert "<td>2.459e+06<" not in mixture_tables(summary, table, ["red", "blue"])[0]
+    assert flat(mean, summary.leading_digits + 3)[2] == 2459118.52
 
 
 def test_inferred_parameters(points, tmp_path):
