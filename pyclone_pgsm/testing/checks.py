@@ -375,10 +375,12 @@ def check_posterior(it: Examination) -> None:
 
 def check_shared(it: Examination) -> None:
     for name, value in it.named_arrays():
-        changed = np.flatnonzero(value.ravel() != it.arrays[name].ravel())
+        before = it.arrays[name]
+        both_missing = (value != value) & (before != before)
+        changed = np.flatnonzero((value != before) & ~both_missing)
         if len(changed):
             k = changed[0]
-            text = f"{name} was {it.arrays[name].flat[k]:.10g} at {k} and is now {value.flat[k]:.10g}"
+            text = f"{name} was {before.flat[k]:.10g} at {k} and is now {value.flat[k]:.10g}"
             raise it.fault(f"{text}; chains in several threads use the same arrays")
 
 

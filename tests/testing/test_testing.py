@@ -449,6 +449,15 @@ def test_writing_to_the_likelihoods_own_arrays_is_caught() -> None:
     )
 
 
+def test_missing_values_in_the_likelihoods_own_arrays_are_unchanged() -> None:
+    likelihood = POISSON.from_data(COUNTS, rate=RATE)._replace(counts=np.where(COUNTS > 8, np.nan, COUNTS))
+    examination = Examination(likelihood, COUNTS, np.random.default_rng(1))
+    testing.check_shared(examination)
+    likelihood.counts[0, 0] = np.nan
+    with pytest.raises(NonConforming, match="counts was 3 at 0 and is now nan"):
+        testing.check_shared(examination)
+
+
 def test_every_property_has_a_likelihood_that_lacks_it() -> None:
     assert {name for name, _, _ in BROKEN} | {"posterior", "shared"} == set(testing.PROPERTIES)
 
