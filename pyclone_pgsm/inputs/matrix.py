@@ -198,7 +198,7 @@ def _numbers(column: pa.ChunkedArray, name: str, problems: FileProblems) -> NDAr
     elif not (
         types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)
     ):
-        problems.add(f"the column holds {kind}; expected numbers", column=name)
+        problems.add(f"the column holds {kind}; expected numbers; leave it out with `ignore`", column=name)
         return np.zeros(len(column))
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
 

@@ -40,6 +40,7 @@ from pyclone_pgsm.inputs.values import finite_number, is_no_value, is_number
 
 EXPECTED = "a finite number"
 NO_MISSING = "; leave the row or the column out, or fill the value in"
+_NO_NUMBER = "not a number;"
 _PERHAPS_NAMES = "; if this column holds the names of the rows, name it as the id column"
 
 _MIXED = (
@@ -346,9 +347,14 @@ def _with_empty_rows(rows: Iterator[Record]) -> Iterator[Record]:
 def _note_faults(
     column: _Numbers, name: str, perhaps_ids: bool, lines: Sequence[int], problems: FileProblems
 ) -> None:
-    if len(column.faults) == len(lines) > 1 and not any(text for _, text, _ in column.faults):
-        problems.add("this column is empty; remove it", None, name)
-        return
     hint = _PERHAPS_NAMES if perhaps_ids else ""
+    if len(column.faults) == len(lines) > 1:
+        if not any(text for _, text, _ in column.faults):
+            problems.add("this column is empty; remove it", None, name)
+            return
+        if all(message.startswith(_NO_NUMBER) for _, _, message in column.faults):
+            text = f"this column has no numbers, but texts such as {column.faults[0][1]!r:.60}"
+            problems.add(f"{text}; leave it out with `ignore`{hint}", None, name)
+            return
     for row, text, message in problems.keep_first(column.faults):
-        problems.add(message + (hint if message.startswith("not a number;") else ""), lines[row], name, text)
+        problems.add(message + (hint if message.startswith(_NO_NUMBER) else ""), lines[row], name, text)

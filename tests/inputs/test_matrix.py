@@ -210,8 +210,13 @@ def test_bad_row(tmp_path: Path, row: str, message: str) -> None:
         ("x,y\n", "t.csv, row 1: the table has no rows below the header"),
         (
             "what\nu\nv\n",
-            "t.csv, row 2, column what: 'u': not a number; expected a finite number\nt.csv, row 3",
+            "t.csv, column what: this column has no numbers, but texts such as 'u'; leave it out with `ignore`",
         ),
+        (
+            "x,kind\n1,a\n2,b\n",
+            "t.csv, column kind: this column has no numbers, but texts such as 'a'; leave it out",
+        ),
+        ("x,kind\n1,a\n2,NA\n", "t.csv, row 2, column kind: 'a': not a number; expected a finite number\n"),
         ("id\nu\nv\n", "t.csv, row 1: there is no column of numbers"),
         (
             "x,x\n1,2\n",
@@ -361,7 +366,7 @@ def test_parquet_of_pandas_keeps_the_index(tmp_path: Path) -> None:
 def test_bad_parquet(tmp_path: Path) -> None:
     good = parquet({"x": [1.0, None, np.inf], "y": [1, 2, 3], "when": ["u", "v", "w"]})
     assert error_in(tmp_path, good) == (
-        "t.csv, column when: the column holds string; expected numbers\n"
+        "t.csv, column when: the column holds string; expected numbers; leave it out with `ignore`\n"
         f"t.csv, row 2, column x: 'nan': {NO_VALUE}\n"
         "t.csv, row 3, column x: 'inf': infinite; expected a finite number"
     )
