@@ -77,7 +77,7 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
         return mixture_page(content)
 
     def numbers(self, summary: MixtureSummary) -> dict[str, dict[str, float]]:
-        return {"": {"clusters": summary.num_clusters, "mutations": len(summary.labels)}}
+        return {"": {"clusters": summary.num_clusters, "rows": len(summary.labels)}}
 
     def counts(self, trace: Trace, summary: MixtureSummary) -> dict[str, int]:
         return {

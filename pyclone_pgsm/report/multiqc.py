@@ -18,8 +18,9 @@ def _column(title: str, description: str, decimals: int = 0, **others: float) ->
 
 
 COLUMNS = {
-    "clusters": _column("Clusters", "Clusters present in the sample"),
+    "clusters": _column("Clusters", "Clusters; of a sample, those present in it"),
     "mutations": _column("Mutations", "Mutations with reads in the sample"),
+    "rows": _column("Rows", "Rows of a table of numbers"),
     "clonal": _column(
         "Clonal", "Share of the present mutations of clusters that are clonal", 2, min=0, max=1
     ),

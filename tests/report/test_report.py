@@ -199,7 +199,8 @@ def test_mqc(folder: Path, matrix_folder: Path) -> None:
     for row in told["data"].values():
         assert set(row) <= set(told["headers"])
     other = json.loads((matrix_folder / "pyclone_pgsm_mqc.json").read_text())
-    assert other["data"][matrix_folder.name]["mutations"] == 24
+    assert other["data"][matrix_folder.name]["rows"] == 24
+    assert {"clusters", "rows"} <= set(other["headers"]) <= {*other["data"][matrix_folder.name]}
 
 
 def test_outliers_are_not_among_the_clonal_mutations(folder: Path) -> None:
