@@ -1,11 +1,16 @@
-"""Compilation in advance for an analysis: ``python -m pyclone_pgsm.analyses.precompile LIKELIHOOD``.
+"""A second process that compiles ahead: ``python -m pyclone_pgsm.analyses.precompile LIKELIHOOD``.
 
-See :mod:`pyclone_pgsm.jit.second_process`.
+numba compiles on one processor. At the first start with a likelihood a second process compiles, into the same folder,
+what the program needs late (the particle Gibbs move and the summary), while the program compiles what it needs first. A
+function that the other process is compiling is waited for (:mod:`pyclone_pgsm.jit.code_cache`), because compiling the
+same would take longer.
 """
 
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +19,47 @@ if TYPE_CHECKING:
 
 GRID_SIZE = 101  # of the made-up tumour; the machine code is the same for any
 
+_started: dict[type, subprocess.Popen[bytes]] = {}  # by likelihood class
+
 
 def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> None:
-    """Start the second process if several threads are used and there are particle Gibbs moves; call this early."""
-    from pyclone_pgsm.jit.second_process import start_precompiling
+    """Start the second process if several threads are used and there are particle Gibbs moves, nothing has been
+    compiled yet, and no other program has started one; call this early.
+    """
+    from pyclone_pgsm.jit.code_cache import own_processes
+    from pyclone_pgsm.jit.compiling import is_cold, precompiling_lock
     from pyclone_pgsm.likelihoods.registry import find_likelihood
     from pyclone_pgsm.sampling.chains import effective_threads
 
-    if settings.has_particles and effective_threads(threads, settings.chains) > 1:
-        start_precompiling(find_likelihood(likelihood), __name__, likelihood)
+    if not settings.has_particles or effective_threads(threads, settings.chains) == 1:
+        return
+    kind = find_likelihood(likelihood)
+    if kind in _started or not is_cold(kind):
+        return
+    for process in _started.values():
+        process.poll()  # so that the system forgets those that have ended
+    lock = precompiling_lock(kind)
+    if lock is None:
+        return
+    try:
+        _started[kind] = subprocess.Popen(
+            [sys.executable, "-m", __name__, likelihood],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[lock],  # the second process keeps the lock until it ends, even if this one ends earlier
+        )
+    except OSError:  # no more processes are allowed: this one compiles everything
+        return
+    finally:
+        os.close(lock)
+    own_processes.add(_started[kind].pid)
+
+
+def stop_precompiling() -> None:
+    """Stop the second process, because the program has nothing to do."""
+    for process in _started.values():
+        process.terminate()
 
 
 def _four_mutations() -> Any:

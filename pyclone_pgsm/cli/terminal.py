@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pyclone_pgsm.jit.second_process import stop_precompiling
+from pyclone_pgsm.analyses.precompile import stop_precompiling
 from pyclone_pgsm.stopping import EXIT_CODE, Stopped, ignore_signals, is_asked_to_stop, stop_on_signals
 
 

@@ -16,7 +16,7 @@ from pyclone_pgsm.analyses import precompile
 from pyclone_pgsm.cli import terminal
 from pyclone_pgsm.cli.app import app
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.jit import compiling, second_process
+from pyclone_pgsm.jit import compiling
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.likelihoods.pyclone import PyClone
@@ -27,7 +27,7 @@ from pyclone_pgsm.sampling.settings import Settings
 @pytest.mark.parametrize("cold", [True, False])
 def test_started_only_if_nothing_is_compiled(cold, monkeypatch):
     started: list[Any] = []
-    monkeypatch.setattr(second_process, "_started", {})
+    monkeypatch.setattr(precompile, "_started", {})
     monkeypatch.setattr(compiling, "is_cold", lambda kind: cold and kind is Normal)
     monkeypatch.setattr(compiling, "precompiling_lock", lambda _: os.open(os.devnull, os.O_RDONLY))
 
@@ -99,7 +99,7 @@ def test_signatures_are_those_that_a_run_needs(tmp_path, monkeypatch):
 def test_a_mistake_stops_the_second_process(tmp_path, monkeypatch):
     stopped: list[str] = []
     process = SimpleNamespace(terminate=lambda: stopped.append("pyclone"))
-    monkeypatch.setattr(second_process, "_started", {PyClone: process})
+    monkeypatch.setattr(precompile, "_started", {PyClone: process})
     table = tmp_path / "empty.tsv"
     table.write_text("")
     for name in ("_open_streams", "stop_on_signals", "ignore_signals"):
