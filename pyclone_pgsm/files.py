@@ -252,18 +252,15 @@ def check_files(folder: Path, names: Iterable[str], force: bool, inputs: Iterabl
 def make_folder(folder: Path) -> None:
     """Make a folder if it does not exist; within :func:`replacing_together`, it is removed if that block fails."""
     folder = _destination(folder)
-    missing = [each for each in (*reversed(folder.parents), folder) if not each.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise OutputError(f"{folder}: is a file, not a folder") from None
-    except OSError as problem:
-        for each in reversed(missing):
-            with suppress(OSError):
-                each.rmdir()
-        raise OutputError(f"{folder}: the folder cannot be made: {problem.strerror or problem}") from problem
     with replacing_together() as batch:
-        batch.folders += missing
+        batch.folders += [each for each in (*reversed(folder.parents), folder) if not each.exists()]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise OutputError(f"{folder}: is a file, not a folder") from None
+        except OSError as problem:
+            reason = problem.strerror or problem
+            raise OutputError(f"{folder}: the folder cannot be made: {reason}") from problem
 
 
 def remove(path: Path) -> None:
