@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -27,17 +28,13 @@ def _held(root: Path) -> int:
 
 
 def _of_machine(root: Path) -> Iterator[int]:
-    try:
+    with suppress(OSError, ValueError, IndexError):
         for line in (root / "proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 yield int(line.split()[1]) << 10
                 return
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
+    with suppress(OSError, ValueError):
         yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return
 
 
 def _of_control_groups(root: Path) -> Iterator[int]:
@@ -47,8 +44,7 @@ def _of_control_groups(root: Path) -> Iterator[int]:
     except OSError:
         return
     for line in lines:
-        _, _, rest = line.partition(":")
-        controllers, _, place = rest.partition(":")
+        _, controllers, place = line.split(":", 2)
         if controllers == "":
             mount, names = "sys/fs/cgroup", ("memory.max", "memory.current", "inactive_file")
         elif "memory" in controllers.split(","):
@@ -70,9 +66,7 @@ def _left_in(folder: Path, limit: str, usage: str, cached: str) -> int | None:
         used = int((folder / usage).read_text())
     except (OSError, ValueError):  # no such group, or no limit ("max")
         return None
-    try:
+    with suppress(OSError, ValueError):
         counts = dict(line.split(maxsplit=1) for line in (folder / "memory.stat").read_text().splitlines())
         used -= int(counts.get(cached, 0))
-    except (OSError, ValueError):
-        pass
     return max(0, most - max(0, used))

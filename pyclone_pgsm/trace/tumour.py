@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -173,14 +174,12 @@ def _check_observations(data: Observations, genotype_prior: str) -> None:
 
 def _left_out(place: int, text: str) -> LeftOut:
     """Read one row of ``left_out.tsv``."""
-    try:
+    with suppress(ValueError, TypeError, RecursionError):
         row = json.loads(text)
         file, line, *others = row
         is_right = isinstance(file, str) and (line is None or type(line) is int) and len(others) == 3
         if is_right and all(isinstance(each, str) for each in others):
             return LeftOut(*row)
-    except (ValueError, TypeError, RecursionError):
-        pass
     raise Fault(
         "data/left_out", f"[{place}] is {shown(text)}; expected [file, row, mutation_id, sample_id, reason]"
     )
