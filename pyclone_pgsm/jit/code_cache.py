@@ -139,12 +139,9 @@ def _say_waiting(lock: Path) -> None:
 
 
 def take_lock(path: Path) -> int | str | None:
-    """Lock a file, unless another process has, for as long as the descriptor is open or until the process dies.
+    """Lock a file for as long as the descriptor, which is returned, is open, or until the process dies.
 
-    Returns
-    -------
-    int, "held" or None
-        The descriptor; "held" if another process has the lock; None if files cannot be locked there.
+    The result is "held" if another process has the lock, and None if files cannot be locked there.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -155,13 +152,10 @@ def take_lock(path: Path) -> int | str | None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.truncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-    except BlockingIOError:
+        return descriptor
+    except OSError as problem:
         os.close(descriptor)
-        return "held"
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
+        return "held" if isinstance(problem, BlockingIOError) else None
 
 
 def cache_code(dispatcher: Any, folder: Path) -> None:
