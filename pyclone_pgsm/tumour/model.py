@@ -46,11 +46,12 @@ from pyclone_pgsm.tumour.base_measure import (
     weight_names,
 )
 from pyclone_pgsm.tumour.exchange import LEAST_MEMBERS, delta_of_prior, exchange
-from pyclone_pgsm.tumour.given_prevalences import distinct_cells, likelihood_given
 from pyclone_pgsm.tumour.grid import (
     BYTES_PER_POINT,
     LocusTable,
     XiGrid,
+    distinct_cells,
+    likelihood_given,
     likelihood_grid,
     loci_of,
     split_by_sample,

@@ -24,8 +24,13 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.given_prevalences import distinct_cells, likelihood_given
-from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of
+from pyclone_pgsm.tumour.grid import (
+    deduplicate,
+    distinct_cells,
+    likelihood_given,
+    likelihood_grid,
+    loci_of,
+)
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PRECISION, PyCloneModel
 from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
