@@ -1,7 +1,5 @@
 """Reading a trace: everything is checked before it is used (see :mod:`pyclone_pgsm.trace.schema`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass

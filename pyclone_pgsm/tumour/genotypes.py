@@ -187,11 +187,9 @@ def _mutant_copies(prior: str, one: CopyNumber, two: CopyNumber, normal_cn: int)
     """Return pairs of numbers of mutant copies in the cells of both states; 0 only if the state has no copies."""
 
     def alone(state: CopyNumber) -> list[int]:
-        return (
-            sorted({copies for *_, copies in genotype_states(prior, *state, normal_cn)})
-            if sum(state)
-            else [0]
-        )
+        if not sum(state):
+            return [0]
+        return sorted({copies for *_, copies in genotype_states(prior, *state, normal_cn)})
 
     ones, twos = alone(one), alone(two)
     pairs = [(a, twos[0]) for a in ones]
