@@ -3,7 +3,7 @@
 import json
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 from pyclone_pgsm import __version__
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate, estimate
-from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.rows import kept_rows
 from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.sampling.chains import effective_threads
@@ -51,11 +50,6 @@ def without_special_numbers(value: Any) -> Any:
 
 def _is_special(value: object) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
-
-
-def _diagnostic(diagnostic: Diagnostic, hyperparameters: Sequence[str]) -> dict[str, Any]:
-    middle = "median" if diagnostic.name in hyperparameters else "mean"
-    return {middle: _rounded(diagnostic.mean), **_numbers(diagnostic, "lower", "upper", "rhat", "ess")}
 
 
 def _convergence(verdict: Verdict) -> dict[str, Any]:
@@ -126,8 +120,11 @@ def run_report(
         "convergence": _convergence(result.convergence),
         "starts": _starts(trace),
         "diagnostics": {
-            diagnostic.name: _diagnostic(diagnostic, options.hyperparameters)
-            for diagnostic in result.diagnostics
+            each.name: {
+                "median" if each.name in options.hyperparameters else "mean": _rounded(each.mean),
+                **_numbers(each, "lower", "upper", "rhat", "ess"),
+            }
+            for each in result.diagnostics
         },
         "moves": {name: dict(zip(COUNTS, row)) for name, row in zip(options.moves, counts.tolist())},
         "chain_weights": [_rounded(weight) for weight in result.chain_weights.tolist()],
