@@ -14,7 +14,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -37,19 +36,18 @@ _CHUNK = 1024
 _SAM_HEADER = re.compile(r"@[A-Z]{2}\t")
 """Matches the lines that GATK puts above its tables."""
 
+CAVEMAN_ROW = re.compile(r'\s*\d+,\s*"?\w+"?(\s*,\s*\d+){6}\s*')
+"""Matches the rows of ascatNgs' copynumber.caveman.csv, which has no header."""
+
+_CAVEMAN_NAMES = [
+    "segment_no", "chr", "start", "end", "normal_total", "normal_minor", "tumour_total", "tumour_minor",
+]  # fmt: skip
+
 _MOST_CHROMOSOMES = 24
 """Largest number of rows that can each be of another chromosome."""
 
 _LEAST_NAMES = 2
 """A line that begins with "#" can be the header if it has at least this many wanted names."""
-
-
-class Headerless(NamedTuple):
-    """A kind of table without a header: pattern of its first row, names of its columns, and its name in messages."""
-
-    first_row: re.Pattern[str]
-    names: tuple[str, ...]
-    title: str
 
 
 @dataclass(frozen=True)
@@ -64,9 +62,7 @@ class Style:
     """Whether a header without a separator is accepted as the name of the only column."""
     is_loose: bool = False
     """Whether to accept what callers in R and other languages write: spaces as separators, a header that begins with
-    "#", row names without a column name, and comments between rows."""
-    headerless: Headerless | None = None
-    """A kind of table without a header that loose styles also accept."""
+    "#", row names without a column name, comments between rows, and ascatNgs' table without a header."""
 
 
 def read_columns(path: Path, style: Style, problems: FileProblems) -> Table:
@@ -98,8 +94,8 @@ def read_columns(path: Path, style: Style, problems: FileProblems) -> Table:
                 header_line,
             )
         else:
-            without = f"{style.headerless.title} without a header" if style.headerless else ""
-            note_uneven(uneven, len(names), "the header" if header_line else without, problems)
+            like = "the header" if header_line else "ascatNgs' files without a header"
+            note_uneven(uneven, len(names), like, problems)
     columns = {name: encoders[place].column(name) for name, place in places.items()}
     return Table(problems, header_line, names, commented_names, columns, np.array(lines, dtype=np.int64))
 
@@ -189,8 +185,8 @@ def _quoting_fault(fault: str) -> str:
 
 def _loose_start(lines: Sequence[str], style: Style, problems: FileProblems) -> _Start:
     first = _first_line(lines, style.is_wanted, problems)
-    if style.headerless is not None and style.headerless.first_row.fullmatch(lines[first]):
-        names, separator = list(style.headerless.names), ","
+    if CAVEMAN_ROW.fullmatch(lines[first]):
+        names, separator = _CAVEMAN_NAMES, ","
         header_line, below = None, first
     else:
         names, separator = _loose_names(lines[first])

@@ -1,9 +1,9 @@
 """Recognition of the kind of a file by its beginning."""
 
-import re
 from pathlib import Path
 from typing import Literal
 
+from pyclone_pgsm.inputs.columns import CAVEMAN_ROW
 from pyclone_pgsm.inputs.text import beginning
 
 Kind = Literal["vcf", "maf", "plain", "table", "segments", "sheet", "unknown"]
@@ -19,9 +19,6 @@ _OF_MUTATIONS = {"ref", "alt", "reference_allele", "reference_genome_allele", *_
 """Columns that segments do not have."""
 _CHROM = ("chr", "seqnames", "contig")
 """Beginnings of the name of a column of chromosomes in segments."""
-
-CAVEMAN_ROW = re.compile(r'\s*\d+,\s*"?\w+"?(\s*,\s*\d+){6}\s*')
-"""Matches the rows of ascatNgs' copynumber.caveman.csv, which has no header."""
 
 
 def kind_of(path: Path) -> Kind:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
-from pyclone_pgsm.inputs.columns import Headerless, Style
-from pyclone_pgsm.inputs.mutations.kinds import CAVEMAN_ROW
+from pyclone_pgsm.inputs.columns import Style
 from pyclone_pgsm.inputs.table import Table
 
 UNKNOWN = -1
@@ -51,13 +50,6 @@ ALLELE_FREQUENCY = values.Real(
     0.0, 2.0, "the frequency of the major allele: 0.5 to 1, or 0 where it is not known"
 )
 
-_CAVEMAN = Headerless(
-    CAVEMAN_ROW,
-    ("segment_no", "chr", "start", "end", "normal_total", "normal_minor", "tumour_total", "tumour_minor"),
-    "ascatNgs' files",
-)
-"""ascatNgs' copynumber.caveman.csv, which has no header."""
-
 
 @lru_cache(maxsize=4096)
 def plain(name: str) -> str:
@@ -67,7 +59,7 @@ def plain(name: str) -> str:
 
 def style(expected: str, known: Collection[str]) -> Style:
     """Return the style in which callers write tables; columns with the given plain names are wanted."""
-    return Style(expected, lambda name: plain(name) in known, is_loose=True, headerless=_CAVEMAN)
+    return Style(expected, lambda name: plain(name) in known, is_loose=True)
 
 
 @dataclass(frozen=True)
