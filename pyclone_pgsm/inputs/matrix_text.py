@@ -63,8 +63,6 @@ _ID_NAME = re.compile(r"|id|index|unnamed: 0|row[._ ]?names?|__index_level_0__|.
 TABLE = "a table of numbers as text, NPY or Parquet"
 
 _SEPARATORS = "\t;,"
-_SAMPLE = 1024
-"""Number of lines at the beginning that are searched for two that are not blank."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +83,9 @@ def read_text(path: Path, id_column: str | None, ignore: Collection[str], proble
     """Read a table of numbers as text; see `pyclone_pgsm.inputs.matrix.read_matrix`."""
     text = open_text(path, problems, TABLE)
     comment, line, first_line = skip_comments(text, "a table of numbers", problems)
-    lines: Iterator[str] = itertools.chain([line], text)
-    sample = list(itertools.islice(lines, _SAMPLE))
-    separator = _separator([line for line in sample if line.strip()][:2])
-    lines = itertools.chain(sample, lines)
+    separator = _separator(line, next(filter(str.strip, text), line))
+    text.seek(0)
+    lines: Iterator[str] = itertools.islice(text, first_line - 1, None)
     if separator == " ":
         lines = (line.strip().replace("\t", " ") + "\n" for line in lines)
     rows = records(lines, separator, first_line, problems)
@@ -157,17 +154,16 @@ def note_name_problems(
 # --- separator and header -----------------------------------------------------------------------------------
 
 
-def _separator(head: list[str]) -> str:
-    """Return the separator of a table with these one or two first lines; a space means any white space."""
+def _separator(first: str, second: str) -> str:
+    """Return the separator of a table with these first lines, or twice its only one; a space means any white space."""
     for separator in _SEPARATORS:
-        widths = [len(split(line, separator)) for line in head]
-        if widths[0] > 1 and widths[-1] in (widths[0], widths[0] + 1):
+        width = len(split(first, separator))
+        if width > 1 and len(split(second, separator)) in (width, width + 1):
             return separator
-    has_space = [len(line.split()) > 1 for line in head]
     for separator in _SEPARATORS:
-        if separator in head[0] and (separator in head[-1] or not has_space[0]):
+        if separator in first and (separator in second or len(first.split()) == 1):
             return separator
-    return " " if has_space[-1] else "\t"
+    return " " if len(second.split()) > 1 else "\t"
 
 
 def _header(
