@@ -121,7 +121,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
         sex=options.sex or patient.sex,
         build=options.genome_build,
         tumour_content=checked_means(content),
-        fill_gaps="diploid" if options.fill_gaps else None,
+        fill_gaps=options.fill_gaps is not None,
         genotype_prior=options.genotype_prior,
     )
     joined = set(table["sample_id"].unique())

@@ -1,7 +1,7 @@
 """Reasons why a mutation has no copy numbers, or other ones than its segment: the texts of ``left_out.tsv``."""
 
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,6 @@ from pyclone_pgsm.inputs.genome import Build, Sex, mostly_outside_pseudo_autosom
 from pyclone_pgsm.inputs.observations import LeftOut, left_out_rows
 from pyclone_pgsm.inputs.segments.intervals import NONE, Found
 from pyclone_pgsm.inputs.segments.states import MOST_NOT_MODELLED
-
-FillGaps = Literal["diploid"]
 
 
 class Rule(NamedTuple):
@@ -31,7 +29,7 @@ def exclude(
     build: Build | None,
     normal_cn: NDArray[np.int64],
     states: Mapping[str, NDArray],
-    fill_gaps: FillGaps | None,
+    fill_gaps: bool,
 ) -> tuple[NDArray[np.bool_], list[LeftOut]]:
     """Return (N,) whether each mutation is kept, and what is left out or changed, by the first rule that applies."""
     in_gap = found.segment == NONE
@@ -45,7 +43,7 @@ def exclude(
             (found.given["chrom"] == "MT").to_numpy(),
             "on the mitochondrion: a cell has many, and no segment tells how many; it cannot be modelled",
         ),
-        Rule(in_gap & (fill_gaps is None), in_none),
+        Rule(in_gap & (not fill_gaps), in_none),
         *_without_normal_copies(found, sex, build, normal_cn),
         Rule(in_gap, f"{in_none}: taken as diploid", is_kept=True),
         Rule(

@@ -26,7 +26,7 @@ from pyclone_pgsm.errors import InputError, Problem, UsageError
 from pyclone_pgsm.inputs.genome import Build, Sex, normal_copies
 from pyclone_pgsm.inputs.mutations.model import Variants, mutation_ids
 from pyclone_pgsm.inputs.observations import DEFAULT_TUMOUR_CONTENT, SUBCLONAL, LeftOut, looks_at_no_alleles
-from pyclone_pgsm.inputs.segments.exclusions import FillGaps, exclude
+from pyclone_pgsm.inputs.segments.exclusions import exclude
 from pyclone_pgsm.inputs.segments.intervals import NONE, Found
 from pyclone_pgsm.inputs.segments.model import Segments
 from pyclone_pgsm.inputs.segments.samples import build_of, check_samples, content_of, sex_of
@@ -46,7 +46,7 @@ def join(
     sex: Sex | None = None,
     build: Build | None = None,
     tumour_content: Mapping[str, float] | float | None = None,
-    fill_gaps: FillGaps | None = None,
+    fill_gaps: bool = False,
     genotype_prior: str = "major",
 ) -> tuple[pd.DataFrame, list[LeftOut]]:
     """Give each mutation the copy numbers of the segment it lies in.

@@ -36,7 +36,7 @@ def read_and_join(content: bytes, name: str = "s.tsv", **options) -> None:
         path.write_bytes(content)
         segments = read_segments(path, **options)
         check(segments)
-        for sex, fill_gaps in (("male", None), (None, "diploid")):
+        for sex, fill_gaps in (("male", False), (None, True)):
             with contextlib.suppress(PycloneError):
                 named = segments.named({(str(path), hint.sample_id): "S" for hint in segments.hints})
                 table, left_out = join(MUTATIONS, named, sex=sex, tumour_content=0.9, fill_gaps=fill_gaps)

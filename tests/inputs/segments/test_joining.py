@@ -182,7 +182,7 @@ def test_segment_of_a_man_over_a_pseudo_autosomal_region_and_the_rest(sex) -> No
     assert copies(join(mutation, said, sex=sex)[0]) == [(1, 0, 1)]
     of_region = given({"chrom": "X", "end": 2_800_000}, {"chrom": "X", "start": 2_800_001, "end": ends["X"]})
     assert copies(join(mutation, of_region, sex=sex)[0]) == [(1, 1, 2)]
-    in_gap, _ = join(mutation, given({}), sex=sex, fill_gaps="diploid")
+    in_gap, _ = join(mutation, given({}), sex=sex, fill_gaps=True)
     assert copies(in_gap) == [(1, 1, 2)]
 
 
@@ -267,14 +267,14 @@ def test_unknown_contig() -> None:
     contig = "GL000192.1"
     message = f"contig {contig} is no chromosome, and its copies in normal cells are not known"
     assert reason(variants((contig, 5)), given({}, {"chrom": contig})) == message
-    assert reason(variants((contig, 5)), given({}), fill_gaps="diploid") == message
+    assert reason(variants((contig, 5)), given({}), fill_gaps=True) == message
     assert reason(variants((contig, 5)), given({})) == "in no copy-number segment of the sample"
 
 
 def test_gaps_filled() -> None:
     segments = given({"start": 100, "end": 200, "major_cn": 3}, {"chrom": "X", "start": 1, "end": 5})
     mutations = variants(("1", 50), ("1", 150), ("2", 5), ("X", 5000), ("MT", 5))
-    table, left_out = join(mutations, segments, sex="male", build="GRCh37", fill_gaps="diploid")
+    table, left_out = join(mutations, segments, sex="male", build="GRCh37", fill_gaps=True)
     assert copies(table) == [(1, 1, 2), (3, 1, 2), (1, 1, 2), (1, 0, 1)]
     filled = "in no copy-number segment of the sample: taken as diploid"
     assert [item.reason for item in left_out][:3] == [filled] * 3
@@ -444,7 +444,7 @@ def test_two_largest_states_stand_for_all(tmp_path: Path) -> None:
 
 def test_sample_without_segments() -> None:
     calls = variants(("1", 5, "A"), ("1", 5, "B"))
-    for fill_gaps in (None, "diploid"):
+    for fill_gaps in (False, True):
         table, left_out = join(calls, given({"sample_id": "A"}, {"sample_id": "C"}), fill_gaps=fill_gaps)
         assert table["sample_id"].tolist() == ["A"]
         reason = "there are no copy-number segments of this sample"
