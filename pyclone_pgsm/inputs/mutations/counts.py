@@ -24,16 +24,14 @@ If ``AD`` has a dot for the reference (``.,33``), R is ``DP`` minus all A_k. ``D
 alleles: if there are several, reads are taken from ``BCOUNT``, the numbers of the bases A, C, G and T.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.inputs.values import READS, is_no_value
 
 Fields = Mapping[str, str]
 """The texts of the FORMAT fields of one sample, by name."""
-
-Scheme = Callable[[str, Sequence[str], Fields], list[tuple[int, int]]]
-"""Maps REF, the alternate alleles and the fields of a sample to (R, A_k) for each k."""
 
 IN_INFO = ("t_ref_count", "t_alt_count")
 """INFO fields with the reads of the tumour."""
@@ -57,28 +55,31 @@ class FaultError(Exception):
         self.value, self.column = value, column
 
 
-@lru_cache(maxsize=1024)
-def scheme_of(names: tuple[str, ...]) -> Scheme:
-    """Return how to count records with these FORMAT fields."""
+def in_format(names: Sequence[str], ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
+    """Return (R, A_k) for each alternate allele by FORMAT fields of these names, not all of which need a text."""
     present = frozenset(names)
     if {"AU", "CU", "GU", "TU"} <= present:
-        return partial(_by_base, "AU, CU, GU and TU", ("{}U",), None)
+        return _by_base("AU, CU, GU and TU", ("{}U",), None, ref, alts, fields)
     if {"TAR", "TIR"} <= present:
-        return _strelka_indel
+        return _strelka_indel(ref, alts, fields)
     if "AD" in present:
-        return _varscan if "RD" in present else partial(_allele_depths, "AD")
+        return _varscan(ref, alts, fields) if "RD" in present else _allele_depths("AD", ref, alts, fields)
     if DP4 in present:
-        return _somatic_sniper
+        return _somatic_sniper(ref, alts, fields)
     if present >= _OF_CAVEMAN:
-        return partial(_by_base, "FAZ to RTZ", ("F{}Z", "R{}Z"), 1)
+        return _by_base("FAZ to RTZ", ("F{}Z", "R{}Z"), 1, ref, alts, fields)
     if present >= _OF_OLD_CAVEMAN:
-        return partial(_by_base, "AA, CA, GA and TA", ("{}A",), 1)
+        return _by_base("AA, CA, GA and TA", ("{}A",), 1, ref, alts, fields)
     if {"RO", "AO"} <= present:
-        return _freebayes
+        return _freebayes(ref, alts, fields)
     for name in ("ADT", "TD"):
         if name in present:
-            return partial(_allele_depths, name)
-    return partial(_unknown, names)
+            return _allele_depths(name, ref, alts, fields)
+    raise UncountedError(
+        f"no read counts: FORMAT is {':'.join(names)[:60] or 'empty'}; known are AD (with RD in VarScan2), "
+        "AU/CU/GU/TU and TAR/TIR (Strelka), DP4 (SomaticSniper), FAZ to RTZ and AA/CA/GA/TA (CaVEMan), RO and AO "
+        "(freebayes), ADT and TD, and t_ref_count and t_alt_count, or DP4 of one sample, in INFO"
+    )
 
 
 def _by_base(
@@ -165,25 +166,14 @@ def _somatic_sniper(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple
     return [(reads[ref], reads[alt]) for alt in alts]
 
 
-def _unknown(names: Collection[str], ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
-    raise UncountedError(
-        f"no read counts: FORMAT is {':'.join(names)[:60] or 'empty'}; known are AD (with RD in VarScan2), "
-        "AU/CU/GU/TU and TAR/TIR (Strelka), DP4 (SomaticSniper), FAZ to RTZ and AA/CA/GA/TA (CaVEMan), RO and AO "
-        "(freebayes), ADT and TD, and t_ref_count and t_alt_count, or DP4 of one sample, in INFO"
-    )
-
-
 def _numbers(fields: Fields, name: str, expected: int | None = None) -> list[int]:
     """Return all numbers of a field; raise UncountedError if there are none, or not as many as expected."""
-    texts = _texts(fields, name)
-    if expected is not None and len(texts) not in (0, 1, expected):
-        raise UncountedError(f"{name} has {len(texts)} numbers, {expected} expected")
-    numbers = [_read(text, name) for text in texts]
-    if not numbers:
-        raise UncountedError(f"{name} has no value")
-    if expected is not None and len(numbers) != expected:
-        raise UncountedError(f"{name} has 1 number, {expected} expected")
-    return numbers
+    texts = _texts(fields, name) or [""]
+    if len(texts) == 1:
+        _read(texts[0], name)  # which may be a dot
+    if expected not in (None, len(texts)):
+        raise UncountedError(f"{name} has {count(len(texts), 'number')}, {expected} expected")
+    return [_read(text, name) for text in texts]
 
 
 def _texts(fields: Fields, name: str) -> list[str]:

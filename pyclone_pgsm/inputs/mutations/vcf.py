@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pyclone_pgsm.inputs.genome import chromosome, harmonise_chromosome
-from pyclone_pgsm.inputs.mutations.counts import DP4, IN_INFO, FaultError, UncountedError, in_info, scheme_of
+from pyclone_pgsm.inputs.mutations.counts import DP4, IN_INFO, FaultError, UncountedError, in_format, in_info
 from pyclone_pgsm.inputs.mutations.model import COLUMNS as MUTATION_COLUMNS
 from pyclone_pgsm.inputs.mutations.model import (
     NOT_SOMATIC,
@@ -294,7 +294,7 @@ class _Collected:
             not_passed(filters.split(";"), "FT"), _why_not_somatic("SS", fields.get("SS", ""), self._header)
         )
         try:
-            return scheme_of(record.formats)(ref, alts, fields)
+            return in_format(record.formats, ref, alts, fields)
         except UncountedError:
             if not (record.info and self._info_is_of_sample):
                 raise
