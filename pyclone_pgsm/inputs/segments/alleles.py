@@ -26,15 +26,10 @@ REAL = ["real_major", "real_minor"]
 """Columns of the copy numbers before rounding; NaN where they are not used."""
 
 
-def one_state(
-    copies: NDArray[np.int64],
-    fraction: NDArray[np.float64] | None = None,
-    real: NDArray[np.float64] | None = None,
-) -> pd.DataFrame:
+def one_state(copies: NDArray[np.int64], real: NDArray[np.float64] | None = None) -> pd.DataFrame:
     """Return the `STATES` of `Segments.table`, ``of_all_cells``, ``rounding`` and `REAL` for rows with one state each.
 
-    ``copies`` (R, 2) are major and minor, and ``real`` (R, 2) the same before rounding. A share is of the tumour cells,
-    and NaN means all of them.
+    ``copies`` (R, 2) are major and minor, of all tumour cells, and ``real`` (R, 2) the same before rounding.
     """
     if real is None:
         real = np.full(copies.shape, np.nan)
@@ -42,7 +37,7 @@ def one_state(
         {
             "major_cn": copies[:, 0],
             "minor_cn": copies[:, 1],
-            "fraction": 1.0 if fraction is None else np.where(np.isnan(fraction), 1.0, fraction),
+            "fraction": 1.0,
             "subclonal_major_cn": UNKNOWN,
             "subclonal_minor_cn": UNKNOWN,
             "subclonal_fraction": np.nan,
@@ -73,7 +68,8 @@ def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> pd.Data
     fraction, second_fraction = shares[rows, first], shares[rows, second]
     has_second = second_fraction > 0
     second_state = np.where(has_second[:, None], states[rows, second], UNKNOWN)
-    return one_state(states[rows, first], fraction).assign(
+    return one_state(states[rows, first]).assign(
+        fraction=fraction,
         subclonal_major_cn=second_state[:, 0],
         subclonal_minor_cn=second_state[:, 1],
         subclonal_fraction=np.where(has_second, second_fraction, np.nan),
@@ -114,7 +110,8 @@ def of_pair(
             f"{cells.said('major', row)} and {cells.said('minor', row)} differ from it; expected their sum"
         ),
     )
-    return _rounded(first, second, total, cells.share("fraction")).assign(of_all_cells=of_all_cells)
+    alleles = _rounded(first, second, total)
+    return alleles.assign(fraction=cells.share("fraction", otherwise=1.0), of_all_cells=of_all_cells)
 
 
 def of_titan(cells: SegmentCells) -> pd.DataFrame:
@@ -129,7 +126,7 @@ def of_titan(cells: SegmentCells) -> pd.DataFrame:
         taken = f"the alleles are taken as {major[row]} and {minor[row]}"
         text = f"{total_said} of the segment is not the sum of {' and '.join(said)}; {taken}"
         cells.changes.append((row, text))
-    return one_state(np.stack([major, minor], axis=1), cells.share("fraction"))
+    return one_state(np.stack([major, minor], axis=1)).assign(fraction=cells.share("fraction", otherwise=1.0))
 
 
 def with_totals(copies: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -150,15 +147,12 @@ def of_total_and_minor(cells: SegmentCells, copies: Whole | Real = COPIES) -> pd
 
 def of_facets(cells: SegmentCells) -> pd.DataFrame:
     """Read FACETS: the total, the minor copies, and the share of all cells, which is 1 or missing for normal states."""
-    share = cells.share("fraction")
-    return of_total_and_minor(cells).assign(fraction=np.nan_to_num(share, nan=1.0), of_all_cells=share < 1)
+    share = cells.share("fraction", otherwise=1.0)
+    return of_total_and_minor(cells).assign(fraction=share, of_all_cells=share < 1)
 
 
 def _rounded(
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
-    total: NDArray[np.float64],
-    fraction: NDArray[np.float64] | None = None,
+    first: NDArray[np.float64], second: NDArray[np.float64], total: NDArray[np.float64]
 ) -> pd.DataFrame:
     """Return the alleles of rows with real copy numbers of two alleles; where these are NaN, only the total is known.
 
@@ -171,7 +165,7 @@ def _rounded(
     whole = np.stack([np.where(both == UNKNOWN, UNKNOWN, both - minor), minor], axis=1)
     copies = with_totals(whole, nearest(total))
     only_total = np.stack([total, np.where(copies[:, 1] == 0, 0.0, np.nan)], axis=1)
-    return one_state(copies, fraction, np.where(np.isnan(real), only_total, real))
+    return one_state(copies, np.where(np.isnan(real), only_total, real))
 
 
 def nearest(copies: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -45,7 +45,6 @@ ROUNDING = 1e-6
 SHARE_OF_CELLS = values.Real(
     -ROUNDING, MOST_OF_ALL + ROUNDING, f"a share of cells: 0 to 1 (up to {MOST_OF_ALL} is taken as 1)"
 )
-_PAIR = re.compile(r"\s*([^|]*?)\s*\|\s*([^|]*?)\s*")
 ALLELE_FREQUENCY = values.Real(
     0.0, 2.0, "the frequency of the major allele: 0.5 to 1, or 0 where it is not known"
 )
@@ -77,12 +76,12 @@ class SegmentCells(Table):
         """Return (R,) copy numbers without rounding."""
         return self.numbers(part, REAL_COPIES, np.float64)
 
-    def share(self, part: str) -> NDArray[np.float64]:
-        """Return (R,) shares of cells."""
+    def share(self, part: str, otherwise: float = np.nan) -> NDArray[np.float64]:
+        """Return (R,) shares of cells, and ``otherwise`` in place of NaN."""
         shares = self.numbers(part, SHARE_OF_CELLS, np.float64)
         for row in np.flatnonzero(shares > 1 + ROUNDING).tolist():
             self.changes.append((row, f"{self.said(part, row)} of the segment is above 1, and taken as 1"))
-        return np.clip(shares, 0.0, 1.0)
+        return np.nan_to_num(np.clip(shares, 0.0, 1.0), nan=otherwise)
 
     def said(self, part: str, row: int) -> str:
         """Return the name of a part's column and the text of a row in it."""
@@ -98,7 +97,7 @@ class SegmentCells(Table):
 
 def pair_of_copies(text: str) -> tuple[int, int]:
     """Read the copies of two alleles written ``A|B``."""
-    pair = _PAIR.fullmatch(text)
-    if pair is None:
+    pair = text.split("|")
+    if len(pair) != 2:
         raise ValueError("no pair of copy numbers; expected the copies of the two alleles, such as 2|1")
-    return values.COPIES(pair[1]), values.COPIES(pair[2])
+    return values.COPIES(pair[0].strip()), values.COPIES(pair[1].strip())
