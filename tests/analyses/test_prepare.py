@@ -648,7 +648,7 @@ def test_mistakes_on_the_command_line(tmp_path: Path) -> None:
     )
     assert "prepare joins mutations with segments: give them with -c" in refused("prepare", table)
     assert "--sex 'x': must be one of female, male" in refused("prepare", calls, "-c", segments, "--sex", "x")
-    assert "--cn-format 'x': no known format of copy-number segments" in refused(
+    assert "--cn-format 'x': must be one of absolute, ascat, " in refused(
         "validate", calls, "-c", segments, "--cn-format", "x"
     )
     assert "--tumour-sample 'U': no file has this sample" in refused(

@@ -29,6 +29,7 @@ from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, STATES, Hint, Segme
 from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_beside, read_fit
 from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.values import Name
+from pyclone_pgsm.ranges import check_choice
 
 _MOST_STATES = 32
 _ENDINGS = re.compile(
@@ -72,10 +73,7 @@ def read_segments(
     given = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
     if not given:
         raise UsageError("no file of copy-number segments given")
-    if cn_format is not None and cn_format not in FORMATS:
-        raise UsageError(
-            f"`cn_format` {cn_format!r}: no known format of copy-number segments; known are {', '.join(FORMATS)}"
-        )
+    check_choice("cn_format", cn_format, FORMATS, may_be_none=True)
     found = [FileProblems(str(path)) for path in given]
     has_fit = [is_fit(path) for path in given]
     if all(has_fit):

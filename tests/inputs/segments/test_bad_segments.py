@@ -233,7 +233,7 @@ def test_format_that_does_not_fit(tmp_path: Path) -> None:
 def test_unknown_format(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError,
-        match=r"`cn_format` 'dragen': no known format of copy-number segments; known are absolute, ascat, bat",
+        match=r"`cn_format` 'dragen': must be one of absolute, ascat, bat",
     ):
         read_segments(tmp_path / "s.tsv", "dragen")
 
