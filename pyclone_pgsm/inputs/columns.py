@@ -148,11 +148,8 @@ def skip_comments(text: Iterator[str], expected: str, problems: FileProblems) ->
 
 
 def split(line: str, separator: str) -> list[str]:
-    """Split a line into fields without surrounding white space; return none if its quotes cannot be parsed."""
-    try:
-        fields = next(csv.reader([line.rstrip("\n")], delimiter=separator, skipinitialspace=True), [])
-    except csv.Error:
-        return []
+    """Split a line into fields without surrounding white space."""
+    fields = next(csv.reader([line.rstrip("\n")], delimiter=separator, skipinitialspace=True), [])
     return [field.strip() for field in fields]
 
 
@@ -167,17 +164,10 @@ def records(
             yield line, fields
             line = first_line + reader.line_num
     except csv.Error as fault:
-        problems.add(_quoting_fault(str(fault)), line)
-
-
-def _quoting_fault(fault: str) -> str:
-    if "unexpected end" in fault:
-        return 'a quotation mark (") opened in this row is never closed'
-    if "expected after" in fault:
-        return (
-            'text follows the quotation mark (") that closes a field; quotes inside a field are written twice'
-        )
-    return f"the row cannot be read, perhaps because a quotation mark is not closed ({fault})"
+        message = 'a quotation mark (") opened in this row is never closed'
+        if "expected after" in str(fault):
+            message = 'text follows the quotation mark (") that closes a field; quotes inside a field are written twice'
+        problems.add(message, line)
 
 
 # --- tables of callers --------------------------------------------------------------------------------------
