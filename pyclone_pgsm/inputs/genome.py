@@ -60,10 +60,14 @@ PSEUDO_AUTOSOMAL: dict[Build, dict[str, tuple[tuple[int, int], ...]]] = {
 
 _COPIES_OUTSIDE: dict[Sex, dict[str, int]] = {"female": {"X": 2, "Y": 0}, "male": {"X": 1, "Y": 1}}
 
-_MITOCHONDRION = {"M", "MT", "25"}
-_NUMBERED = {"23": "X", "24": "Y"}
-_ACCESSION = re.compile(r"NC_0000(\d\d)\.\d+")
-_NUMBER = re.compile(r"0*(\d+)(?:\.0*)?")
+_OTHER_NAMES = {
+    **dict.fromkeys(("X", "23"), "X"),
+    **dict.fromkeys(("Y", "24"), "Y"),
+    **dict.fromkeys(("MT", "M", "25", "NC_012920.1"), "MT"),
+}
+_PREFIX = re.compile(r"^chr", re.IGNORECASE)
+_ACCESSION = re.compile(r"^NC_0000(\d\d)\.\d+\Z")
+_NUMBER = re.compile(r"^0*(\d+)(?:\.0*)?\Z")
 
 
 def harmonise_chromosome(name: str) -> str:
@@ -77,19 +81,10 @@ def harmonise_chromosome(name: str) -> str:
     >>> [harmonise_chromosome(name) for name in ("chr7", "23", "chrM", "chrUn_KI270302v1")]
     ['7', 'X', 'MT', 'Un_KI270302v1']
     """
-    bare = name.strip()
-    if bare[:3].lower() == "chr":
-        bare = bare[3:]
-    accession = _ACCESSION.fullmatch(bare)
-    if accession is not None:
-        bare = accession[1]
-    number = _NUMBER.fullmatch(bare)
-    if number is not None:
-        bare = number[1]
-    upper = bare.upper()
-    if upper in _MITOCHONDRION or upper == "NC_012920.1":
-        return "MT"
-    return _NUMBERED.get(bare, upper if upper in ("X", "Y") else bare)
+    bare = _PREFIX.sub("", name.strip())
+    bare = _ACCESSION.sub(r"\1", bare)
+    bare = _NUMBER.sub(r"\1", bare)
+    return _OTHER_NAMES.get(bare.upper(), bare)
 
 
 @lru_cache(maxsize=4096)
