@@ -11,7 +11,7 @@ from pyclone_pgsm.analyses.results import check_folder
 from pyclone_pgsm.analyses.run import Progress, plan_tumour
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.inputs.genome import Build, Sex
-from pyclone_pgsm.inputs.read_counts.sources import Tables, sources_of
+from pyclone_pgsm.inputs.read_counts.tables import Tables, sources_of
 from pyclone_pgsm.inputs.sample_sheet import patient_of_files
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
 from pyclone_pgsm.posterior.summarize import check_criterion

@@ -44,7 +44,7 @@ from pyclone_pgsm.errors import (
     TraceError,
     UsageError,
 )
-from pyclone_pgsm.inputs.read_counts.sources import sources_of
+from pyclone_pgsm.inputs.read_counts.tables import sources_of
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.results import _how_summarised
 from pyclone_pgsm.trace import Trace

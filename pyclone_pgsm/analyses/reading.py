@@ -12,9 +12,8 @@ from pyclone_pgsm.inputs.mutations.kinds import MUTATIONS, Kind, kind_of
 from pyclone_pgsm.inputs.observations import LeftOut, Observations, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import FileProblems
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
-from pyclone_pgsm.inputs.read_counts.sources import Source
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one, suspicions
-from pyclone_pgsm.inputs.read_counts.tables import read_sources
+from pyclone_pgsm.inputs.read_counts.tables import Source, read_sources
 from pyclone_pgsm.inputs.tumour_content import ContentOption, uncertain
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
 

@@ -217,7 +217,7 @@ def _named(text: str) -> tuple[str | None, Path]:
 def read(tumour: Tumour, given: Mapping[str, Any]) -> Reading:
     """Read a tumour, from tables or from mutations with segments."""
     from pyclone_pgsm.analyses.reading import read_counts, read_joined
-    from pyclone_pgsm.inputs.read_counts.sources import sources_of
+    from pyclone_pgsm.inputs.read_counts.tables import sources_of
 
     if tumour.patient is not None:
         return read_joined(join(tumour, tumour.patient, given), given["error_rate"])

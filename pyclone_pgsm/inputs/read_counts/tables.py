@@ -4,8 +4,9 @@ Each file is first read alone (`pyclone_pgsm.inputs.read_counts.rows`), then all
 (`pyclone_pgsm.inputs.read_counts.joining`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,11 +17,16 @@ from pyclone_pgsm.inputs.observations import GENOTYPE_PRIORS, LeftOut, Observati
 from pyclone_pgsm.inputs.problems import FileProblems, count, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
 from pyclone_pgsm.inputs.read_counts.rows import STYLE, rows_of
-from pyclone_pgsm.inputs.read_counts.sources import Source, Tables, sources_of
 from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
-from pyclone_pgsm.ranges import check_choice
+from pyclone_pgsm.ranges import check_choice, check_kind, check_path
+
+Table = Path | str | pd.DataFrame
+Tables = Table | Sequence[Table] | Mapping[str, pd.DataFrame]
+"""One or several tables of read counts (files or data frames), or a mapping from samples to data frames."""
+Source = tuple[str, Path | pd.DataFrame]
+"""A table of read counts, preceded by its name in messages."""
 
 
 def read_tables(
@@ -75,6 +81,51 @@ def read_tables(
         If no file is given, an option is out of range or unknown, or ``tumour_content`` names an unknown sample.
     """
     return read_sources(sources_of(tables), tumour_content, error_rate, genotype_prior)
+
+
+def sources_of(tables: Any) -> list[Source]:
+    """Return all tables of read counts with their names in messages; UsageError if these are anything else."""
+    expected = (
+        "a data frame, the path of a table, several of these, or a dict of samples and their data frames"
+    )
+    given: dict[str, Any]
+    if isinstance(tables, Mapping):
+        given = {
+            f"the data frame of {sample!r}": _with_sample(sample, table) for sample, table in tables.items()
+        }
+    elif isinstance(tables, Table):
+        given = {"the data frame": tables}
+    else:
+        check_kind("tables", tables, Collection, expected)
+        given = {f"data frame {place}": table for place, table in enumerate(tables)}
+    sources: list[Source] = []
+    for name, table in given.items():
+        check_kind("tables", table, Table, expected)
+        if not isinstance(table, pd.DataFrame):
+            check_path("tables", table)
+            sources.append((str(table), Path(table)))
+        elif "sample_id" in table.columns:
+            sources.append((f"{name} (rows counted from 0)", table))
+        else:
+            raise UsageError(
+                f"{name} has no column sample_id: add one, or give each sample's data frame by its name, as in "
+                "{'S1': first, 'S2': second}"
+            )
+    return sources
+
+
+def _with_sample(sample: str, table: object) -> pd.DataFrame:
+    """Return the data frame of one sample with the sample's name as a column."""
+    if not isinstance(table, pd.DataFrame):
+        raise UsageError(f"the table of {sample!r} must be a data frame, not {type(table).__name__}")
+    for other in pd.unique(table.loc[:, table.columns == "sample_id"].to_numpy(object).ravel()):
+        if str(other) != str(sample):
+            raise UsageError(
+                f"the data frame of {sample!r} has rows of sample_id {other!r}: give the data frame of each sample by "
+                "its name, or a data frame of several samples without a name"
+            )
+    is_missing = pd.api.types.is_scalar(sample) and pd.isna(sample)  # of groupby(.., dropna=False)
+    return table.assign(sample_id="" if is_missing else str(sample))
 
 
 def read_sources(
