@@ -71,9 +71,8 @@ def names_beside(name: str) -> list[str]:
 
 def fit_beside(path: Path) -> Path | None:
     """Return the file with the fit that belongs to these segments, if it exists."""
-    return next(
-        (path.with_name(name) for name in names_beside(path.name) if path.with_name(name).is_file()), None
-    )
+    possible = map(path.with_name, names_beside(path.name))
+    return next(filter(Path.is_file, possible), None)
 
 
 def is_fit(path: Path) -> bool:
