@@ -72,17 +72,15 @@ class Found:
         samples = list(given["sample_id"].cat.categories)
         sample, owner = _codes(given["sample_id"], samples), _codes(table["sample_id"], samples)
         chroms = list(dict.fromkeys([*table["chrom"].cat.categories, *given["chrom"].cat.categories]))
-        used = np.flatnonzero(owner >= 0)
-        group = (owner * len(chroms) + _codes(table["chrom"], chroms))[used]
+        group = owner * len(chroms) + _codes(table["chrom"], chroms)  # negative in other samples
         content = np.asarray(table.groupby(SAYS, dropna=False, sort=False).ngroup(), dtype=np.int64)
         holder, rival = holders(
-            group * SPAN + table["start"].to_numpy()[used],
-            group * SPAN + table["end"].to_numpy()[used],
-            content[used],
+            group * SPAN + table["start"].to_numpy(),
+            group * SPAN + table["end"].to_numpy(),
+            content,
             (sample * len(chroms) + _codes(given["chrom"], chroms)) * SPAN + given["pos"].to_numpy(),
         )
-        used = np.append(used, NONE)  # so that index -1 gives -1
-        return cls(given, table, used[holder], used[rival])
+        return cls(given, table, holder, rival)
 
     def take(self, name: str, otherwise: float = NONE) -> NDArray:
         """Return (N,) values of a column of the segments, ``otherwise`` where there is no segment."""
