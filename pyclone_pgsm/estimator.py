@@ -39,8 +39,8 @@ FURTHER_SETTINGS = tuple(
 class SplitMergeMixture(ClusterMixin, BaseEstimator):
     """Bayesian mixture with an unknown number of clusters, sampled by Particle Gibbs Split-Merge.
 
-    Data are not rescaled to the likelihood's prior: for the normal likelihood use a ``StandardScaler`` before the
-    estimator, or give `parameters`.
+    The prior of the normal likelihood follows the scale of the columns, so that it needs no ``StandardScaler``, unless
+    `parameters` say otherwise (:func:`pyclone_pgsm.cluster`).
 
     Parameters
     ----------
