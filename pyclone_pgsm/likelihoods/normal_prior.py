@@ -29,6 +29,10 @@ CLUSTERED_ROWS = 10_000
 """Largest number of rows that k-means clusters."""
 FAR_TOO_WIDE, TOO_WIDE = 0.2, 0.5
 """With a smaller :func:`weight_of_rows` the scale is inferred by default, and a given one causes a warning."""
+NARROW_PIECES = 0.1
+"""Largest weight of the rows of a single column, as a share of that of a Normal sample, that tells narrow clusters: it
+is 0.3 or more for smooth distributions with one peak (0.3 for a uniform one), and 0.07 for ten clusters 10 standard
+deviations apart."""
 SHOWN = 10
 """Number of columns named in a message."""
 PREDICTIVE, MARGINAL = 0, 1
@@ -107,16 +111,28 @@ def weight_of_rows(y: NDArray[np.float64]) -> float:
 
     The covariance of a cluster is estimated by its squared deviations from the mean, added to the scale matrix. The
     weight is the ratio of the two, a geometric mean over the columns and the median over the rows. If it is far below
-    1, the prior decides how wide clusters are, and those that are narrower and near to each other are joined. With a
-    single column, which k-means always cuts into narrow pieces, the weight is not known: 1.
-    """
-    from scipy.cluster.vq import kmeans2
+    1, the prior decides how wide clusters are, and those that are narrower and near to each other are joined.
 
-    if y.shape[1] == 1:
-        return 1.0
+    A single column is cut into narrow pieces by k-means even if it has no clusters. Its weight is not known, and 1 is
+    returned, unless it is far below that of a Normal sample of equal size, and most values are distinct.
+    """
+    from scipy.special import ndtri
+
     thinned = y[:: math.ceil(len(y) / CLUSTERED_ROWS)]
     z = (thinned - thinned.mean(axis=0)) / np.sqrt(column_variances(y))
     distinct = len(np.unique(z, axis=0))
+    weight = _weight_in_pieces(z, distinct)
+    if y.shape[1] == 1:
+        quantiles = ndtri((np.arange(len(z)) + 0.5) / len(z))[:, None]
+        if 2 * distinct < len(z) or weight > NARROW_PIECES * _weight_in_pieces(quantiles, len(z)):
+            return 1.0
+    return weight * len(y) / len(z)
+
+
+def _weight_in_pieces(z: NDArray[np.float64], distinct: int) -> float:
+    """Return the weight of the rows (T, D) of standardised columns, see :func:`weight_of_rows`."""
+    from scipy.cluster.vq import kmeans2
+
     clusters = max(1, min(TYPICAL_CLUSTERS, len(z) // 10, distinct // 2))
     with warnings.catch_warnings(action="ignore"):  # some clusters may stay empty
         _, labels = kmeans2(z, clusters, iter=20, minit="++", seed=0)
@@ -125,7 +141,7 @@ def weight_of_rows(y: NDArray[np.float64]) -> float:
     )
     weights = np.exp(np.log(np.maximum(deviations, SMALLEST)).mean(axis=1))
     of_rows = weights[np.unique(labels, return_inverse=True)[1]]
-    return float(np.median(of_rows)) * len(y) / len(z)
+    return float(np.median(of_rows))
 
 
 def has_narrow_clusters(data: NDArray[np.float64]) -> bool:

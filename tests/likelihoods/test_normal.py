@@ -491,6 +491,20 @@ def test_the_scale_of_narrow_clusters_is_inferred():
     assert few.warnings[-1] == Normal.doubts(narrow, {"scale": 1.0})[0]
 
 
+@pytest.mark.parametrize("rows", [250, 2000, 20_000])
+def test_narrow_clusters_of_a_single_column(rows):
+    """k-means cuts any column into narrow pieces; only those of narrow clusters are much narrower than usual."""
+    rng = np.random.default_rng(1)
+    narrow = rng.integers(10, size=(rows, 1)) + rng.normal(scale=0.02, size=(rows, 1))
+    assert Normal.inferred_by_default(narrow, {}) == ["scale"]
+    smooth = [rng.normal, rng.random, rng.exponential, rng.laplace, lambda size: rng.standard_t(4, size)]
+    integers = [lambda size: rng.poisson(3, size), lambda size: rng.integers(10, size=size)]
+    for draw in smooth + integers:
+        values = draw(size=(rows, 1)).astype(float)
+        assert Normal.inferred_by_default(values, {}) == []
+        assert Normal.doubts(values, {"scale": 1.0}) == []
+
+
 def test_the_scale_of_few_distinct_rows_is_not_inferred():
     """k-means would find clusters of equal rows, of no width at all."""
     values = np.random.default_rng(1).integers(3, size=(600, 2)).astype(float)
