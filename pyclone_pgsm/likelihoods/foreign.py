@@ -133,6 +133,11 @@ def checked_shapes(
             )
         if name.removesuffix(SD) not in parameters:
             raise fault(f"cluster_parameters returned {name} without {name.removesuffix(SD)}")
+    for name, shape in shapes.items():
+        base = name.removesuffix(SD)
+        if shape != shapes[base]:
+            its_shape = f"its shape must be that of {base}, {shapes[base]}"
+            raise fault(f"cluster_parameters returned {name} of the shape {shape}; {its_shape}")
     if others and shapes != others:
         raise fault(f"cluster_parameters returned arrays of the shapes {shapes}, of another block {others}")
     return shapes

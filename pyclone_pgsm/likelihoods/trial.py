@@ -53,7 +53,7 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
                 else:
                     _check_block(likelihood, stat, asked.tolist())
                 _check_kinds(likelihood, stat, block)
-        # compiled code would access memory out of bounds, or not say in which line the name is
+        # compiled code would read memory out of bounds, and numba does not say in which line a name is not defined
         except (IndexError, NameError) as problem:
             raise UsageError(f"`likelihood` {spec!r}: {cause(problem, spec)}") from problem
         except UsageError as problem:

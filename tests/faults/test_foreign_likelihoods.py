@@ -185,6 +185,10 @@ def test_choices_that_are_none(tmp_path: Path, choices: str, message: str) -> No
         ({"cluster_parameters": "return {'a': 'x'}"}, "returned 'x' as a; it must be an array of numbers"),
         ({"cluster_parameters": "return {'a_sd': 1}"}, "cluster_parameters returned a_sd without a"),
         (
+            {"cluster_parameters": "return {'a': np.ones(2), 'a_sd': 1}"},
+            "cluster_parameters returned a_sd of the shape (); its shape must be that of a, (2,)",
+        ),
+        (
             {"cluster_parameters": "return {'a\\tb': 1}"},
             "cluster_parameters returned the name 'a\\tb'; it must be a text of one line",
         ),
