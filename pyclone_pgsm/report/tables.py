@@ -9,7 +9,7 @@ import pandas as pd
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.checks import doubtful
-from pyclone_pgsm.posterior.mixture import MixtureSummary
+from pyclone_pgsm.posterior.mixture import SD, MixtureSummary
 from pyclone_pgsm.posterior.states import UNCERTAIN
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.report.content import escaped, general, interval, number
@@ -145,10 +145,12 @@ def mixture_tables(
 ) -> tuple[str, str, int]:
     """Return the tables of clusters and of rows of data other than a tumour, and how many rows are shown."""
     columns = [Column(str(name), name != "dimension") for name in clusters]
-    rows, digits = [], max(4, summary.leading_digits + 2)
+    of_means = max(4, summary.leading_digits + 2)
+    digits = [of_means if f"{name}{SD}" in clusters else 4 for name in clusters]
+    rows = []
     for values in clusters.itertuples(index=False, name=None):
         cells = [chooser(int(values[0]), colours[int(values[0])])]
-        cells += [escaped(general(value, digits)) for value in values[1:]]
+        cells += [escaped(general(*each)) for each in zip(values[1:], digits[1:])]
         rows.append((f' data-cluster="{int(values[0])}"', cells))
     cluster_rows = table("clusters", "Clusters: posterior means of their parameters", columns, rows)
     shown = min(len(summary.labels), MOST_CELLS)

@@ -311,16 +311,17 @@ def test_table_of_parameters_of_any_shape():
 
 def test_means_far_from_0_have_the_digits_that_distinguish_them():
     """Such as Julian dates: in the file, on the terminal and in the report."""
-    mean, sd = np.array([[2459117.91, 3.0], [2459118.52, 4.0]]), np.full((2, 2), 0.18)
+    mean, sd = np.array([[2459117.91, 3.0], [2459118.52, 4.0]]), np.full((2, 2), 0.1812345)
     summary = MixtureSummary(
         ["a", "b"], ["day", "x"], np.arange(2), np.ones(2), np.ones(2, int), {"mean": mean, "mean_sd": sd}
     )
     table = mixture_table(summary)
-    assert "\n0\tday\t1\t2459117.91\t0.18\n" in table_text(table)
+    assert "\n0\tday\t1\t2459117.91\t0.1812345\n" in table_text(table)
     lines = MatrixAnalysis().lines(SimpleNamespace(summary=summary))
     assert lines[2].split() == ["0", "1", "2459117.91", "±", "0.18", "3", "±", "0.18"]
-    assert "<td>2459118.52<" in mixture_tables(summary, table, ["red", "blue"])[0]
-    assert "<td>2.459e+06<" not in mixture_tables(summary, table, ["red", "blue"])[0]
+    page = mixture_tables(summary, table, ["red", "blue"])[0]
+    assert "<td>2.459e+06<" not in page
+    assert "<td>2459118.52<td>0.1812\n" in page
     assert flat(mean, summary.leading_digits + 3)[2] == 2459118.52
 
 
