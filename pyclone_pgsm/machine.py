@@ -44,7 +44,8 @@ def _of_control_groups(root: Path) -> Iterator[int]:
     except OSError:
         return
     for line in lines:
-        _, controllers, place = line.split(":", 2)
+        _, _, rest = line.partition(":")
+        controllers, _, place = rest.partition(":")
         if controllers == "":
             mount, names = "sys/fs/cgroup", ("memory.max", "memory.current", "inactive_file")
         elif "memory" in controllers.split(","):
