@@ -30,7 +30,7 @@ from pyclone_pgsm.inputs.mutations.model import (
 from pyclone_pgsm.inputs.mutations.naming import choose_samples, renamed_samples
 from pyclone_pgsm.inputs.observations import left_out_rows
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
-from pyclone_pgsm.inputs.read_counts.layout import GENE_NAMES, MEANS, OR_ELSE
+from pyclone_pgsm.inputs.read_counts.layout import GENE_NAMES, MEANS, advice_to_rename
 from pyclone_pgsm.inputs.table import Table, columns_by_part, letters
 from pyclone_pgsm.inputs.text import file_stem
 
@@ -148,7 +148,7 @@ def _note_missing_columns(table: Table, kind: CallTable) -> None:
         table.note_header(message, alleles[0])
     meant = columns_by_part(table.names, {"sample_id": MEANS["sample_id"]}, letters)
     if meant and "sample_id" not in (*table.columns, *kind.required):
-        table.note_header(f"rename this column to sample_id{OR_ELSE['sample_id']}", meant["sample_id"])
+        table.note_header(advice_to_rename("sample_id"), meant["sample_id"])
 
 
 def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.DataFrame:

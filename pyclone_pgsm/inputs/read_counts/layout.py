@@ -103,14 +103,19 @@ def note_header_problems(table: Table, genotype_prior: str, overridden: Sequence
                 table.note_header(f"this column is missing; {together}", name)
     for name in ("sample_id", "tumour_content", "error_rate", *SUBCLONAL):
         if name in meant and name not in table.names and name not in overridden:
-            table.note_header(f"rename this column to {name}{OR_ELSE.get(name, '')}", meant[name])
+            table.note_header(advice_to_rename(name), meant[name])
 
 
-OR_ELSE = {
+_OR_ELSE = {
     "sample_id": ", or remove it if the file holds one sample, which is then named after the file",
     "tumour_content": ", or set `tumour_content`, which overrides any column",
     "error_rate": ", or set `error_rate`, which overrides any column",
 }
+
+
+def advice_to_rename(name: str) -> str:
+    """Return what to do with a column that seems to be the one of this name, but has another name."""
+    return f"rename this column to {name}{_OR_ELSE.get(name, '')}"
 
 
 def _not_a_header(table: Table) -> str:
