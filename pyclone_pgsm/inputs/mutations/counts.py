@@ -56,7 +56,7 @@ class FaultError(Exception):
 
 
 def in_format(names: Sequence[str], ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
-    """Return (R, A_k) for each alternate allele by FORMAT fields of these names, not all of which need a text."""
+    """Return (R, A_k) for each alternate allele, given the names in FORMAT; a sample may lack the last fields."""
     present = frozenset(names)
     if {"AU", "CU", "GU", "TU"} <= present:
         return _by_base("AU, CU, GU and TU", ("{}U",), None, ref, alts, fields)
@@ -170,7 +170,7 @@ def _numbers(fields: Fields, name: str, expected: int | None = None) -> list[int
     """Return all numbers of a field; raise UncountedError if there are none, or not as many as expected."""
     texts = _texts(fields, name) or [""]
     if len(texts) == 1:
-        _read(texts[0], name)  # which may be a dot
+        _read(texts[0], name)  # a dot stands for any number of missing values
     if expected not in (None, len(texts)):
         raise UncountedError(f"{name} has {count(len(texts), 'number')}, {expected} expected")
     return [_read(text, name) for text in texts]
