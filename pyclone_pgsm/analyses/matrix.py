@@ -16,7 +16,7 @@ from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.inferred import KEPT, names_to_infer
 from pyclone_pgsm.posterior.matrix import predictive
-from pyclone_pgsm.posterior.mixture import SD, MixtureSummary, leading_digits
+from pyclone_pgsm.posterior.mixture import SD, MixtureSummary, digits_of
 from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.matrix import MatrixData
@@ -97,8 +97,8 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
             names = [f"{name} of {column}" for column in summary.column_names]
             means = summary.parameters[name]
             sds = summary.parameters.get(name + SD, np.full((K, D), np.nan))
-            digits = np.maximum(4, leading_digits(means, sds) + 2)
-            cells = [[_cell(*each) for each in zip(*row)] for row in zip(means, sds, digits)]
+            rows = zip(means, sds, digits_of(means, sds, 4))
+            cells = [[_cell(*each) for each in zip(*row)] for row in rows]
         return [
             f"{count(len(summary.row_names), 'row')} of {count(D, 'column')}: {count(K, 'cluster')}",
             *cluster_lines(names, summary.cluster_size.tolist(), cells, 12, "columns"),

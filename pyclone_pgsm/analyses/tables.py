@@ -99,7 +99,7 @@ def mixture_table(summary: MixtureSummary) -> pd.DataFrame:
             end = summary.column_names[j] if number == D else str(j + 1)
             columns[name if number == 1 else f"{name}_{end}"] = cells[:, :, j]
     table = long_table((K, D), columns)
-    table.attrs["digits"] = max(NUM_DIGITS, summary.leading_digits + 3)
+    table.attrs["digits"] = summary.digits(NUM_DIGITS)
     return table
 
 

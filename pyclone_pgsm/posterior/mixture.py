@@ -41,16 +41,14 @@ class MixtureSummary:
         """K."""
         return len(self.cluster_size)
 
-    @property
-    def leading_digits(self) -> int:
-        """The largest :func:`leading_digits` of all parameters."""
-        found = self.parameters
-        digits = [
-            leading_digits(found[name.removesuffix(SD)], found[name]).max(initial=0)
-            for name in found
-            if name.endswith(SD)
-        ]
-        return max(map(int, digits), default=0)
+    def digits(self, usual: int) -> int:
+        """Return the largest :func:`digits_of` all parameters with standard deviations, at least `usual`."""
+        most = usual
+        for name, sds in self.parameters.items():
+            if name.endswith(SD):
+                digits = digits_of(self.parameters[name.removesuffix(SD)], sds, usual)
+                most = int(digits.max(initial=most))
+        return most
 
     @property
     def contents(self) -> str:
@@ -58,14 +56,16 @@ class MixtureSummary:
         return f"{count(int(self.cluster_size.sum()), 'row')} in {count(self.num_clusters, 'cluster')}"
 
 
-def leading_digits(values: NDArray[np.float64], sds: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return how many digits of values are in front of the first digit of their standard deviations, at most 12.
+def digits_of(values: NDArray[np.float64], sds: NDArray[np.float64], usual: int) -> NDArray[np.int64]:
+    """Return the number of significant digits with which to write values: the `usual` one, or more if they need them.
 
-    These are mostly the same in all clusters if the data are far from 0, such as dates.
+    Digits in front of the first digit of a value's standard deviation, of which at most 12 are counted, are mostly the
+    same in all clusters if the data are far from 0, such as dates. Half of the usual digits follow them.
     """
     with np.errstate(all="ignore"):
-        digits = np.log10(np.abs(values) / sds)
-    return np.clip(np.where(np.isfinite(digits), digits, 0.0), 0.0, 12.0).astype(np.int64)
+        leading = np.log10(np.abs(values) / sds)
+    leading = np.clip(np.where(np.isfinite(leading), leading, 0.0), 0.0, 12.0)
+    return np.maximum(usual, leading.astype(np.int64) + usual // 2)
 
 
 class _Moments:

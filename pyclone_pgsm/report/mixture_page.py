@@ -44,7 +44,7 @@ def mixture_page(content: Content) -> Page:
         "kind": "mixture",
         "samples": names,
         "labels": flat(summary.labels),
-        "values": flat(values, max(6, summary.leading_digits + 3)),
+        "values": flat(values, summary.digits(6)),
         "areBits": are_bits,
         "colours": colours,
         **named,

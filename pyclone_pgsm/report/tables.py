@@ -145,8 +145,7 @@ def mixture_tables(
 ) -> tuple[str, str, int]:
     """Return the tables of clusters and of rows of data other than a tumour, and how many rows are shown."""
     columns = [Column(str(name), name != "dimension") for name in clusters]
-    of_means = max(4, summary.leading_digits + 2)
-    digits = [of_means if f"{name}{SD}" in clusters else 4 for name in clusters]
+    digits = [summary.digits(4) if f"{name}{SD}" in clusters else 4 for name in clusters]
     rows = []
     for values in clusters.itertuples(index=False, name=None):
         cells = [chooser(int(values[0]), colours[int(values[0])])]
