@@ -52,7 +52,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         Prior over partitions; "finite" needs `max_clusters`.
     concentration, concentration_prior, discount, max_clusters
         Parameters of a prior given by name, see :func:`pyclone_pgsm.priors.make_prior`. By default the concentration
-        has a Gamma(1, 0.1) prior and is inferred, and so is the discount of Pitman-Yor.
+        has a Gamma(1, 1) prior and is inferred, and so is the discount of Pitman-Yor.
     sampler : str or None, default=None
         Moves of an iteration: one of :data:`pyclone_pgsm.sampling.settings.SAMPLERS`. None: depends on the number of
         rows.
@@ -118,7 +118,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         parameters: dict[str, Any] | None = None,
         prior: str | Prior = "dp",
         concentration: float | None = None,
-        concentration_prior: str | tuple[float, float] | None = "1,0.1",
+        concentration_prior: str | tuple[float, float] | None = "1,1",
         discount: float | None = None,
         max_clusters: int | None = None,
         sampler: str | None = None,

@@ -164,7 +164,7 @@ PRIOR_OPTIONS = grouped(
         "concentration": (float, 1.0, "Concentration of that prior, at the start."),
         "concentration_prior": (
             str,
-            "1,0.1",
+            "1,1",
             "Gamma prior of the concentration (of finite: of its total), or keep it as it is.",
             "SHAPE,RATE|fixed",
         ),

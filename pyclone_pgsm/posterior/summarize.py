@@ -304,8 +304,10 @@ def _undecided(
     else:
         return []
     compare, shape = "another prior", trace.options.prior.get("shape")
-    if shape is not None and shape > trace.options.prior["rate"]:  # the concentration's prior mean is above 1
-        compare = "`concentration_prior` 1,1, which expects fewer than the default"
+    if shape is not None:
+        prior_mean = shape / trace.options.prior["rate"]
+        other = "1,1, which expects fewer" if prior_mean > 1.0 else "1,0.1, which expects more"
+        compare = f"`concentration_prior` {other}"
     return [
         f"{found}: the data hardly tell how many clusters there are, so that the prior decides; compare with {compare}"
     ]

@@ -47,7 +47,7 @@ class DirichletProcess(Prior):
 
     concentration: float = 1.0
     shape: float | None = 1.0
-    rate: float | None = 0.1
+    rate: float | None = 1.0
 
     name: ClassVar[str] = "dp"
     is_consistent: ClassVar[bool] = True

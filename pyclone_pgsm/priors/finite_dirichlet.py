@@ -50,7 +50,7 @@ class FiniteDirichlet(Prior):
     max_components: int
     concentration: float = 1.0
     shape: float | None = 1.0
-    rate: float | None = 0.1
+    rate: float | None = 1.0
 
     name: ClassVar[str] = "finite"
     is_consistent: ClassVar[bool] = True

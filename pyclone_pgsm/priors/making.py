@@ -22,7 +22,7 @@ LEAST_GAMMA, MOST_GAMMA = 1e-9, 1e9
 def make_prior(
     name: str = "dp",
     concentration: float | None = None,
-    concentration_prior: str | tuple[float, float] | None = "1,0.1",
+    concentration_prior: str | tuple[float, float] | None = "1,1",
     discount: float | None = None,
     max_clusters: int | None = None,
 ) -> Prior:
@@ -34,7 +34,7 @@ def make_prior(
     concentration : float or None
         Its value, or its starting value if it is resampled; None: 1.
     concentration_prior : str, (float, float) or None
-        Shape and rate of the Gamma prior, also as text "1,0.1"; "fixed" or None: the concentration is fixed.
+        Shape and rate of the Gamma prior, also as text "1,1"; "fixed" or None: the concentration is fixed.
     discount : float or None
         Fixed value of the Pitman-Yor discount; None: it is resampled, starting from the middle of its range.
     max_clusters : int or None

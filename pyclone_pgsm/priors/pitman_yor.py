@@ -50,7 +50,7 @@ class PitmanYor(Prior):
     concentration: float = 1.0
     discount: float = 0.5
     shape: float | None = 1.0
-    rate: float | None = 0.1
+    rate: float | None = 1.0
     infer_discount: bool = True
 
     name: ClassVar[str] = "pitman-yor"

@@ -268,7 +268,9 @@ def test_clusters_that_the_prior_decides():
     said = [
         [
             line
-            for line in cluster(data, likelihood="bernoulli", settings=settings).warnings
+            for line in cluster(
+                data, "bernoulli", prior=DirichletProcess(rate=0.1), settings=settings
+            ).warnings
             if "hardly tell" in line
         ]
         for data in (coins, kinds)
@@ -288,7 +290,7 @@ def test_clusters_that_the_prior_decides():
 
 
 def test_a_single_cluster_that_most_draws_divide_is_undecided():
-    def said(mean: float, shape: float | None = 1.0, rate: float | None = 0.1, size: int = 10) -> list[str]:
+    def said(mean: float, shape: float | None = 1.0, rate: float | None = 1.0, size: int = 10) -> list[str]:
         trace = SimpleNamespace(options=SimpleNamespace(prior={"name": "dp", "shape": shape, "rate": rate}))
         return _undecided(trace, np.zeros(size, np.int64), np.full(size, mean), "row")
 
@@ -296,12 +298,11 @@ def test_a_single_cluster_that_most_draws_divide_is_undecided():
     assert line == (
         "a single cluster of 10 rows, of which two are together with a probability of 0.49 on average, as each draw "
         "divides them in another way: the data hardly tell how many clusters there are, so that the prior decides; "
-        "compare with `concentration_prior` 1,1, which expects fewer than the default"
+        "compare with `concentration_prior` 1,0.1, which expects more"
     )
     assert said(0.5) == said(0.1, size=1) == []
-    # advice to compare with the prior that was used would be none
-    for shape, rate in ((1.0, 1.0), (None, None)):
-        assert said(0.1, shape, rate)[0].endswith("compare with another prior")
+    assert said(0.1, 1.0, 0.1)[0].endswith("compare with `concentration_prior` 1,1, which expects fewer")
+    assert said(0.1, None, None)[0].endswith("compare with another prior")
 
 
 def test_a_single_cluster_of_noise_is_told_from_one_of_a_cloud():

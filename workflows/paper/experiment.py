@@ -88,7 +88,9 @@ class Configuration:
             fields = {"moves": 1, "close_moves": 0, **fields}
         fields = dict(fields)
         components, every = fields.pop("components", None), fields.pop("every", None)
-        prior: Prior = DirichletProcess() if components is None else FiniteDirichlet(components)
+        prior: Prior = (
+            DirichletProcess(rate=0.1) if components is None else FiniteDirichlet(components, rate=0.1)
+        )
         settings = Settings(iterations=ENDLESS, burn_in=ENDLESS // 2, thin=ENDLESS // 2, chains=1, **fields)
         if has_moves:
             settings = replace(settings, anchor_proposal=settings.proposal)
