@@ -51,6 +51,17 @@ class Answer:
         return found
 
     @property
+    def copies(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(T, D) major and minor copies in cells that can have the mutation, for formats with one copy-number state.
+
+        They are those of the first state, or of the second if the first has none; 1 and 0 if there are none at all.
+        """
+        data = self.observations
+        is_lost = (data.major_cn == 0) & (data.subclonal_major_cn > 0)
+        major = np.where(is_lost, data.subclonal_major_cn, data.major_cn)
+        return np.maximum(major, 1), np.where(is_lost, data.subclonal_minor_cn, data.minor_cn)
+
+    @property
     def mutant_copies(self) -> NDArray[np.int64]:
         """(T, D) most probable number of mutant copies; 1 where it is unknown."""
         return np.maximum(self.summary.multiplicity, 1)

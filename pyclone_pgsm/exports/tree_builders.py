@@ -23,6 +23,7 @@ from pyclone_pgsm.tsv import DIGITS, by_row
 SSM, PARAMS = "tumour.ssm", "tumour.params.json"
 SSM_COLUMNS = ("id", "name", "var_reads", "total_reads", "var_read_prob")
 INPUT, CLUSTERS = "input.tsv", "clusters.tsv"
+ONE_STATE = "the first state (the second where the first has no copies)"
 NEUTRAL = "one copy of each allele, and the tumour content of the sample"
 
 
@@ -78,12 +79,13 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
     """
     data, summary = answer.observations, answer.summary
     ref, alt = data.ref_counts, data.alt_counts
+    major, minor = answer.copies
     ids = {"mutation_id": by_row(data.mutation_ids), "sample_id": data.sample_ids}
     reads = ids | {
         "ref_counts": ref,
         "alt_counts": alt,
-        "major_cn": np.maximum(data.major_cn, 1),
-        "minor_cn": data.minor_cn,
+        "major_cn": major,
+        "minor_cn": minor,
         "normal_cn": data.normal_cn,
         "tumour_content": _with_point(data.tumour_content),
         "error_rate": _with_point(data.error_rate),
@@ -119,7 +121,7 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
             f"0 reads, {NEUTRAL}",
             "each in a cluster of its own; PhyClone reads outlier_prob only with --user-provided-loss-prob",
         ),
-        *note_two_states(answer, "only the first state is in the table"),
+        *note_two_states(answer, f"only {ONE_STATE} is in the table"),
         *note_copy_numbers(answer),
         *note_inferred(answer, "tumour_content", "error_rate"),
     ]
@@ -144,6 +146,7 @@ def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[st
     ref, alt = data.ref_counts, data.alt_counts
     seen = np.where(data.has_data, answer.copies_seen, answer.summary.mean * answer.mutant_copies)
     has_data = data.has_data | ~data.has_data.any(axis=0)
+    major, minor = answer.copies
     case = options.patient
     samples = data.sample_ids
     if not all(name.startswith(case) for name in samples):
@@ -163,8 +166,8 @@ def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[st
         "CCF_PHYLO": answer.prevalence,
         "CCF_OBS": seen / answer.mutant_copies,
         "MUT_COPY": seen,
-        "COPY_NUMBER_A": data.major_cn,
-        "COPY_NUMBER_B": data.minor_cn,
+        "COPY_NUMBER_A": major,
+        "COPY_NUMBER_B": minor,
         "ACF": data.tumour_content,
         "PLOIDY": data.tumour_copies.mean(axis=0, where=has_data),
     }
@@ -172,7 +175,7 @@ def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[st
     return [
         *notes,
         *note_exceptions(answer, f"0 reads, {NEUTRAL}; CCF_OBS and MUT_COPY from the model's prevalence"),
-        *note_two_states(answer, "copy numbers are those of the first state"),
+        *note_two_states(answer, f"copy numbers are those of {ONE_STATE}"),
         *note_copy_numbers(answer),
         *note_inferred(answer, "tumour_content"),
         "PLOIDY is the mean copy number at the mutations with data, not that of the genome",

@@ -321,6 +321,21 @@ def test_more_mutant_copies_than_a_cell_has_on_average(result: Result, tmp_path:
     assert (row["ref"], row["var"], row["var_read_prob"]) == (total - 143, 143, 1.0)
 
 
+def test_a_first_state_without_copies(result: Result, tmp_path: Path) -> None:
+    """A mutation cannot be in its cells, so the copies are those of the second state."""
+    full = {"major_cn": 0, "minor_cn": 0, "subclonal_major_cn": 3, "subclonal_minor_cn": 1}
+    own = {name: np.full((40, 2), value) for name, value in full.items()}
+    data = replace(tumour(), annotations=places(), subclonal_fraction=np.full((40, 2), 0.4), **own)
+    answer = Answer(data, result.summary)
+    columns = {"conipher": ["COPY_NUMBER_A", "COPY_NUMBER_B"], "phyclone": ["major_cn", "minor_cn"]}
+    for name, pair in columns.items():
+        out = tmp_path / name
+        notes = export(answer, FORMATS[name], out, ExportOptions())
+        assert says(notes, "80 rows with subclonal copy number", "the second where the first has no copies")
+        table = read(out / "input.tsv" if out.is_dir() else out)
+        assert table[pair].drop_duplicates().to_numpy().tolist() == [[3, 1]]
+
+
 def test_a_sample_without_any_data(result: Result, tmp_path: Path) -> None:
     data = replace(tumour(), has_data=np.array([[True, False]] * 40), annotations=places())
     export(Answer(complete(data, {}), result.summary), FORMATS["conipher"], tmp_path / "o", ExportOptions())
