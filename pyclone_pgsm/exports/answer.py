@@ -67,18 +67,23 @@ class Answer:
         return np.maximum(self.summary.multiplicity, 1)
 
     @property
+    def mean_copies(self) -> NDArray[np.float64]:
+        """(T, D) mean copies of the locus in a cell of the sample, as the genotype prior sees them."""
+        return self.observations.as_seen_by(self.genotype_prior).mean_copies
+
+    @property
     def variant_share(self) -> NDArray[np.float64]:
         """(T, D) mutant copies over mean copies: the share of reads that show a mutation if all cells have it.
 
         It exceeds 1 if a mutated cell has more mutant copies than the mean cell has copies.
         """
-        return self.mutant_copies / np.maximum(self.observations.mean_copies, 1e-9)
+        return self.mutant_copies / np.maximum(self.mean_copies, 1e-9)
 
     @property
     def copies_seen(self) -> NDArray[np.float64]:
         """(T, D) mutant copies in a tumour cell, on average, by each mutation's own reads; 0 where there are none."""
         data = self.observations
-        return data.alt_counts / np.maximum(data.depth, 1) * data.mean_copies / data.tumour_content
+        return data.alt_counts / np.maximum(data.depth, 1) * self.mean_copies / data.tumour_content
 
     def reads_for_trees(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return (T, D) depths, and (T, D) probabilities that a read of a cell with the mutation shows it.

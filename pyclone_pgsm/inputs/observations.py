@@ -139,8 +139,13 @@ class Observations:
     def as_seen_by(self, genotype_prior: str) -> Observations:
         """Return the copies as a genotype prior sees them: one that looks at no alleles takes all for major ones.
 
-        Its results must not depend on whether the alleles are known.
+        One that uses no copy numbers sees two copies everywhere. Results must not depend on what a prior does not see.
         """
+        if genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS:
+            diploid = {"major_cn": 2, "minor_cn": 0, "normal_cn": 2, **dict.fromkeys(SUBCLONAL, 0)}
+            return replace(
+                self, **{name: np.full_like(getattr(self, name), value) for name, value in diploid.items()}
+            )
         if not looks_at_no_alleles(genotype_prior):
             return self
         return replace(

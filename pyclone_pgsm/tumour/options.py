@@ -97,7 +97,7 @@ class ModelOptions:
     def resolve(self, observations: Observations) -> TumourOptions:
         """Return the options, completed by those chosen from the data."""
         num_rows = deduplicate(observations, self.genotype_prior).num_rows
-        grid_size = self.grid_size or choose_grid_size(observations, num_rows)
+        grid_size = self.grid_size or choose_grid_size(observations.as_seen_by(self.genotype_prior), num_rows)
         contents = uncertain(self.tumour_content, observations.sample_ids)
         return TumourOptions(**{**vars(self), "grid_size": grid_size, "tumour_content": contents})
 

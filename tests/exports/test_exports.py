@@ -224,6 +224,9 @@ def test_variant_share_of_diploid_and_gained_loci(result: Result) -> None:
         subclonal_minor_cn=np.full((40, 2), 1),
     )
     assert np.allclose(split.mean_copies, 2.5)
+    unused = Answer(split, summary, genotype_prior="ab")  # for which every locus is diploid
+    assert np.allclose(unused.variant_share, 0.5)
+    assert np.allclose(unused.copies_seen, Answer(data, summary).copies_seen)
 
 
 def test_conipher(result: Result, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from scipy import stats
 from xi_reference import Row, log_likelihoods, log_pmf_scipy, log_pmf_sum, observations
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.observations import GENOTYPE_PRIORS
+from pyclone_pgsm.inputs.observations import GENOTYPE_PRIORS, Observations
 from pyclone_pgsm.tumour.genotypes import LOOSE
 from pyclone_pgsm.tumour.grid import (
     GRID_SIZES,
@@ -32,6 +32,7 @@ from pyclone_pgsm.tumour.grid import (
     prevalence_grid,
     xi_at_prevalences,
 )
+from pyclone_pgsm.tumour.options import ModelOptions
 
 COLUMNS = [field.name for field in dataclasses.fields(Row)]
 
@@ -483,6 +484,10 @@ def chosen(
     **options: int,
 ) -> int:
     """The size for mutations at equal loci, with these depths in the samples."""
+    return choose_grid_size(at_equal_loci(mutations, depths, locus), num_rows, **options)
+
+
+def at_equal_loci(mutations: int, depths: list[int], locus: Row) -> Observations:
     rows = [
         dataclasses.replace(locus, alt_counts=depth // 4, ref_counts=depth - depth // 4) for depth in depths
     ]
@@ -492,8 +497,7 @@ def chosen(
         for field in dataclasses.fields(data)
         if field.name not in ("mutation_ids", "sample_ids", "annotations")
     }
-    many = type(data)([str(i) for i in range(mutations)], data.sample_ids, **repeated)
-    return choose_grid_size(many, num_rows, **options)
+    return type(data)([str(i) for i in range(mutations)], data.sample_ids, **repeated)
 
 
 def test_grid_size_grows_with_depth_and_mutations() -> None:
@@ -531,12 +535,22 @@ def test_grid_size_depends_on_tumour_content_and_copy_numbers() -> None:
     assert chosen(38_000, [100], locus=Row(0, 0, tumour_content=0.1)) == 401
 
 
+@pytest.mark.parametrize("prior", ["ab", "bb", "no-zygosity"])
+def test_grid_size_sees_copies_as_the_prior_does(prior: str) -> None:
+    for copies in (0, 1, 2):
+        data = at_equal_loci(
+            1200, [100], Row(0, 0, copies, copies, subclonal_major_cn=3, subclonal_fraction=0.5)
+        )
+        assert ModelOptions(prior).resolve(data).grid_size == 201
+    assert ModelOptions().resolve(data).grid_size == 101
+
+
 def test_grid_size_where_most_tumour_cells_have_no_copy() -> None:
     # A read tells as much as where each of them has one copy, 1 / (0.2 x 0.8), not infinity or less than nothing: 300
-    # of 1,200 mutations at depth 100 need a step of 0.0055. (A fraction of 0: a prior that looks at no copy numbers.)
-    for fraction in (0.0, 0.1, 0.4):
+    # of 1,200 mutations at depth 100 need a step of 0.0055.
+    for fraction in (0.1, 0.4):
         for content in (1.0, 0.95):
-            lost = Row(0, 0, 0, 0, 2, content, 1e-3, int(fraction > 0.0), 0, fraction)
+            lost = Row(0, 0, 0, 0, 2, content, 1e-3, 1, 0, fraction)
             assert chosen(1200, [100], locus=lost) == 201
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.special import chdtrc
 
-from pyclone_pgsm.inputs.observations import CLONAL, Observations
+from pyclone_pgsm.inputs.observations import CLONAL, Observations, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import count, listed
 
 FAR_ABOVE = 0.1
@@ -68,7 +68,8 @@ def suspicions(
 
     `uncertain` are the samples whose tumour content is inferred.
     """
-    observations = observations.as_seen_by(genotype_prior)
+    # also where the model uses no copy numbers, the data have them
+    observations = observations.as_seen_by("total" if looks_at_no_alleles(genotype_prior) else genotype_prior)
     return [
         *(_swapped_alleles(observations) or _too_high(observations, uncertain)),
         *(_two_patients(observations) or _only_calls(observations)),
