@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+import numpy as np
+
 from pyclone_pgsm.analyses.precompile import compile_ahead
 from pyclone_pgsm.analyses.prepare import PrepareOptions, prepare
 from pyclone_pgsm.analyses.reading import Files, Reading, by_sample, check_tables, read_counts, read_joined
@@ -33,6 +35,7 @@ class SegmentWords(TypedDict, total=False):
     fill_gaps: str | None
 
 
+@np.errstate(under="ignore")  # normal for likelihoods, whatever the caller wants to be told of
 def analyze(
     tables: Tables | Files,
     model: ModelOptions | None = None,

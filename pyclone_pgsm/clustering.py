@@ -176,6 +176,7 @@ class Clustering(Result):
         return points
 
 
+@np.errstate(under="ignore")  # normal for likelihoods, whatever the caller wants to be told of
 def cluster(
     X: ArrayLike,
     likelihood: str = "normal",

@@ -294,6 +294,7 @@ class Result:
         )
 
 
+@np.errstate(under="ignore")
 def open_trace(
     path: Path | str,
     *,

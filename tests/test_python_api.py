@@ -74,6 +74,17 @@ def test_documentation() -> None:
     assert doctest.testmod(analysis).failed == 0
 
 
+def test_callers_that_let_numpy_raise_errors(table: Path, tmp_path: Path) -> None:
+    """Numbers that are too small for a float are normal here."""
+    short = Settings(iterations=20, chains=1)
+    deep = pd.read_csv(table, sep="\t")
+    deep[["ref_counts", "alt_counts"]] *= 20
+    with np.errstate(all="raise"):
+        analyze(deep, ModelOptions(density="binomial"), settings=short, out=tmp_path / "tumour")
+        cluster(1e3 * matrix().values, settings=short)
+        assert open_trace(tmp_path / "tumour").summary
+
+
 def test_public_names() -> None:
     for name in pyclone_pgsm.__all__:
         assert getattr(pyclone_pgsm, name) is not None
