@@ -28,7 +28,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.analyses.matrix import MatrixAnalysis
-from pyclone_pgsm.analyses.matrix_input import as_matrix, as_numbers, names_of_columns, stored_options
+from pyclone_pgsm.analyses.matrix_input import (
+    as_matrix,
+    as_numbers,
+    names_of_columns,
+    refuse_masked,
+    stored_options,
+)
 from pyclone_pgsm.analyses.results import check_folder
 from pyclone_pgsm.analyses.run import Progress, plan_matrix
 from pyclone_pgsm.errors import UsageError
@@ -257,6 +263,7 @@ def cluster(
     if trace is not None:
         check_file(Path(trace), force, settings.files)
     data = as_matrix(X)
+    refuse_masked("`start_labels`", start_labels)
     find_table_likelihood(likelihood, parameters)
     rows = MatrixData(data, stored_options(likelihood, parameters, data))
     plan = plan_matrix(rows, settings, prior, start_labels, threads)

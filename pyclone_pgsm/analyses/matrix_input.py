@@ -36,7 +36,7 @@ def mixture_settings(settings: Settings, num_observations: int) -> Settings:
     return replace(resolved, resampling=MIXTURE_SCHEME, resample_threshold=threshold)
 
 
-def refuse_masked(what: str, X: ArrayLike) -> None:
+def refuse_masked(what: str, X: ArrayLike | None) -> None:
     """Raise UsageError, which begins with `what`, if X is a masked array with masked values."""
     if np.ma.is_masked(X):
         place = np.argwhere(np.ma.getmaskarray(np.ma.asarray(X)))[0].tolist()

@@ -177,6 +177,7 @@ def test_start():
         ("single", "`start_labels`: must be one for each of 24 observations, not 1 number"),
         ([[0], [1, 2]], r"`start_labels` \[\[0\], \[1, 2\]\]: must be whole numbers"),
         (truth / 2, "`start_labels`: must be integers, not float64"),
+        (np.ma.masked_equal(truth, 2), r"`start_labels`: the value at \[2\] \(from 0\) is masked: missing"),
     ):
         with pytest.raises(UsageError, match=message):
             cluster(matrix().values, settings=SHORT, start_labels=labels)
