@@ -167,6 +167,16 @@ def test_types_of_columns_of_data_frames() -> None:
     assert observations.annotations == {"gene": ["TP53", ""]}
 
 
+def test_samples_that_are_numbers(table: Path) -> None:
+    """A number is the name of a sample in the dict of data frames, and in that of tumour contents."""
+    frame = pd.read_csv(table, sep="\t")
+    of_sample = frame[frame["sample_id"] == frame["sample_id"][0]].drop(columns="sample_id")
+    observations, _ = read_tables({1: of_sample, 2: of_sample}, tumour_content={1: 0.5, np.int64(2): 0.6})  # type: ignore[dict-item]
+    assert observations.sample_ids == ["1", "2"]
+    assert observations.tumour_content[0].tolist() == [0.5, 0.6]
+    assert ModelOptions(tumour_content={1: 0.5}).tumour_content == {"1": 0.5}  # type: ignore[dict-item]
+
+
 def test_the_first_of_two_rows_is_named_as_in_its_data_frame(table: Path) -> None:
     frame = pd.read_csv(table, sep="\t")
     again = frame.iloc[[4]]

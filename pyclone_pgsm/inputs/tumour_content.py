@@ -59,6 +59,11 @@ ContentOption = Content | Mapping[str, Content] | None
 """The user's option: for all samples, for some of them, or not given."""
 
 
+def by_name(option: ContentOption) -> ContentOption:
+    """Return the option with samples as texts: in Python their names may also be numbers, as those of data frames."""
+    return {str(name): content for name, content in option.items()} if isinstance(option, Mapping) else option
+
+
 def checked_means(option: ContentOption) -> float | dict[str, float] | None:
     """Return the option with each distribution replaced by its mean; raise UsageError if one is not valid."""
     if not isinstance(option, Mapping):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import GENOTYPE_PRIORS, Observations
-from pyclone_pgsm.inputs.tumour_content import ContentOption, Uncertain, checked_means, uncertain
+from pyclone_pgsm.inputs.tumour_content import ContentOption, Uncertain, by_name, checked_means, uncertain
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.ranges import (
     OR_NONE,
@@ -83,6 +83,7 @@ class ModelOptions:
             object.__setattr__(self, "precision", precision)
         check_effects([] if self.precision is None else ["precision"], vars(self), EFFECTS)
         checked_means(self.tumour_content)
+        object.__setattr__(self, "tumour_content", by_name(self.tumour_content))
         if self.grid_size is not None:
             object.__setattr__(self, "grid_size", check_whole("grid_size", self.grid_size, OR_NONE))
             if not 11 <= self.grid_size <= 10_001:

@@ -18,7 +18,7 @@ from pyclone_pgsm.inputs.problems import FileProblems, count, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
 from pyclone_pgsm.inputs.read_counts.rows import STYLE, rows_of
 from pyclone_pgsm.inputs.text import read_each
-from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
+from pyclone_pgsm.inputs.tumour_content import ContentOption, by_name, checked_means
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
 from pyclone_pgsm.ranges import check_choice, check_kind, check_path
 
@@ -80,7 +80,7 @@ def read_tables(
     UsageError
         If no file is given, an option is out of range or unknown, or ``tumour_content`` names an unknown sample.
     """
-    return read_sources(sources_of(tables), tumour_content, error_rate, genotype_prior)
+    return read_sources(sources_of(tables), by_name(tumour_content), error_rate, genotype_prior)
 
 
 def sources_of(tables: Any) -> list[Source]:
