@@ -48,6 +48,7 @@ from pyclone_pgsm.inputs.text import file_stem, open_lines
 from pyclone_pgsm.inputs.values import LARGEST_POSITION
 
 _MISSING = "."
+_UNKNOWN_ALLELE = "the alternate allele N is unknown"
 _NO_NAME = re.compile(r"[\s,]")
 _POSITION = re.compile(r"[0-9]{1,18}")
 _NO_POSITION = "no position; expected a whole number, 1 or more"
@@ -257,7 +258,7 @@ class _Collected:
         except UncountedError as why:
             self._leave_out(record, str(why), ",".join(record.alts) or _MISSING)
             return
-        why_not = [why_no_mutation(ref, alt) for alt in alts]
+        why_not = [why_no_mutation(ref, alt) or _UNKNOWN_ALLELE * (not alt.strip("N")) for alt in alts]
         for alt, reason in zip(alts, why_not):
             if reason:
                 self._leave_out(record, reason, alt)

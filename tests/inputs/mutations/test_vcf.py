@@ -96,6 +96,7 @@ def test_counts_of_each_caller(
         ("RD:AD", "3:4", "C/T", "the allele 'C/T' is no sequence of bases"),
         ("AD", "3,4", ".", "there is no alternate allele"),
         ("AD", "3,4", "a", "the alternate allele is the reference"),
+        ("AD", "3,4", "N", "the alternate allele N is unknown"),
     ],
 )
 def test_records_that_cannot_be_counted(
