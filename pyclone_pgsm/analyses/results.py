@@ -14,6 +14,7 @@ from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.files import (
     check_files,
     make_folder,
+    refuse_inputs,
     remove,
     replacing,
     replacing_together,
@@ -44,7 +45,11 @@ PICTURES = (
 
 
 def check_folder(folder: Path, force: bool, names: Sequence[str], inputs: Sequence[Path] = ()) -> None:
-    """Check an output folder before these files, pages and pictures are written: see :func:`check_files`."""
+    """Check an output folder before these files, pages and pictures are written: see :func:`check_files`.
+
+    The tables of other kinds of data may not be among the `inputs` either: those of an older result will be removed.
+    """
+    refuse_inputs([folder / name for analysis in ANALYSES.values() for name in analysis.files], inputs)
     check_files(folder, (*names, *PAGES.values(), "plots"), force, inputs)
 
 
@@ -78,6 +83,7 @@ def write_results(
         timings["summarize"] = time.perf_counter() - started
         make_folder(folder)
         _remove_pictures(folder / "plots")
+        _remove_tables(folder, trace.data.kind)
         tables = ANALYSES[trace.data.kind].tables(trace, result.summary)
         for name, table in tables.items():
             write_table(table, folder / name)
@@ -141,6 +147,15 @@ def write_pictures(
         result = summarize(trace, criterion, burn_in)
         _remove_pictures(folder)
         return _draw(trace, result, folder, formats)
+
+
+def _remove_tables(folder: Path, kind: str) -> None:
+    """Remove the tables of an earlier result of another kind of data, which has none of this kind."""
+    own = ANALYSES[kind].files
+    if (folder / "run.json").exists() and not (folder / own[0]).exists():
+        for analysis in ANALYSES.values():
+            for name in set(analysis.files) - set(own):
+                remove(folder / name)
 
 
 def _remove_pictures(folder: Path) -> None:

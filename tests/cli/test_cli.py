@@ -295,6 +295,7 @@ def test_force_does_not_replace_what_is_read(table, trace, tmp_path):
         ("run", data, "-o", tmp_path / "results" / ".." / "t.tsv"),
         ("analyze", inside, "-o", folder),
         ("analyze", data, "-o", folder, "--init", start),
+        ("analyze", data, "-o", folder, "--init", matrix),
         ("cluster", matrix, "-o", folder, "--likelihood", "normal"),
         ("merge", other, trace, "-o", other),
     ):
@@ -320,6 +321,20 @@ def test_force_leaves_no_pictures_of_what_was_there(table, trace, tmp_path):
     assert not list(plots.glob("*.pdf"))
     call("summarize", trace, "-o", out, "--force", "--no-plots")
     assert [path.name for path in plots.iterdir()] == ["mine.png"]
+
+
+def test_force_leaves_no_tables_of_another_analysis(trace, tmp_path):
+    """A folder that `cluster` wrote; other tables of these names are not its result, and stay."""
+    for name in ("assignments.tsv", "mine.tsv"):
+        (tmp_path / name).write_text("old")
+    options = ("-o", tmp_path, "--no-plots", "--no-report", "--force")
+    for _ in range(2):
+        call("summarize", trace, *options)
+        assert (tmp_path / "assignments.tsv").read_text() == "old"
+    (tmp_path / "mutations.tsv").unlink()
+    call("summarize", trace, *options)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"mine.tsv", "mutations.tsv", "clusters.tsv", "left_out.tsv", "run.json"}
 
 
 def test_a_trace_that_has_gone_on_is_read_as_it_is_now(table, tmp_path):
