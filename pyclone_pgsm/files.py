@@ -134,8 +134,12 @@ def told(path: Path, where: str = "") -> Iterator[None]:
         yield
     except OSError as problem:
         reason = os.strerror(problem.errno) if problem.errno else str(problem)
-        is_full = problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        reason = f"no space left on {path.parent} ({reason})" if is_full else where + reason
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            reason = f"no space left on {path.parent} ({reason})"
+        elif problem.errno == errno.EFBIG:
+            reason = f"larger than ulimit -f or the file system allows ({reason})"
+        else:
+            reason = where + reason
         raise OutputError(f"{path}: cannot be written: {reason}") from problem
 
 

@@ -61,15 +61,21 @@ def test_together_or_not_at_all(tmp_path):
     assert (tmp_path / "kept").read_text() == "old"
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EFBIG, errno.EDQUOT])
-def test_no_space_is_told(number, tmp_path):
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (errno.ENOSPC, "no space left on {folder} ({text})"),
+        (errno.EDQUOT, "no space left on {folder} ({text})"),
+        (errno.EFBIG, "larger than ulimit -f or the file system allows ({text})"),
+    ],
+)
+def test_no_space_is_told(number, reason, tmp_path):
     with pytest.raises(OutputError) as caught, replacing(tmp_path / "t.h5") as part:  # noqa: PT012
         part.write_text("half")
         raise OSError(number, "whatever")
     path = tmp_path / "t.h5"
-    assert str(caught.value) == (
-        f"{path}: cannot be written: no space left on {tmp_path} ({os.strerror(number)})"
-    )
+    reason = reason.format(folder=tmp_path, text=os.strerror(number))
+    assert str(caught.value) == f"{path}: cannot be written: {reason}"
     assert names(tmp_path) == []
 
 
