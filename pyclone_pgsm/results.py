@@ -99,7 +99,6 @@ class Result:
     def __init__(self, trace: Trace, found: Findings[Any], folder: Path | None = None) -> None:
         self.path = trace.path
         self._place = trace.path.absolute()  # the working directory may change
-        self._read_from = (self._place, self._place.with_name(RUN))
         self.options: RunOptions = trace.options
         self.command = trace.command
         self.summary = found.summary
@@ -109,6 +108,8 @@ class Result:
         self._likelihood = absolute(trace.check_likelihood())
         self._log_joints = [chain.log_joint for chain in trace.chains]
         self._analysis = ANALYSES[trace.data.kind]
+        own = self._analysis.files if self._place.with_name(RUN).exists() else (RUN,)
+        self._read_from = (self._place, *map(self._place.with_name, own))
         self._tables = self._analysis.tables(trace, found.summary)
         self._is_temporary = folder is not None
         self._read(trace)

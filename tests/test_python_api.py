@@ -113,6 +113,9 @@ def test_analyze_writes_what_the_command_writes(table: Path, result: Result, tmp
     with pytest.raises(OutputError, match="exists already: use `force`"):
         analyze(table, MODEL, settings=SHORT, out=tmp_path / "python")
     pd.testing.assert_frame_equal(open_trace(tmp_path / "python").clusters, kept.clusters)
+    for name, format in (("mutations.tsv", "pyclone-vi"), ("", "phyclone")):  # which has a clusters.tsv, too
+        with pytest.raises(OutputError, match=r"s\.tsv: is an input, which the output would replace"):
+            kept.export(format, tmp_path / "python" / name, force=True)
 
 
 def test_force_does_not_replace_the_start(table: Path, tmp_path: Path) -> None:
