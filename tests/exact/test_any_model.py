@@ -109,7 +109,7 @@ def test_merge_of_matrices(tmp_path):
         ({"likelihood": "bernoulli", "data": matrix("bernoulli")}, "its data differ from those of"),
         ({"parameters": {"r0": 0.5}}, "parameters {'r0': 0.5} differs from {} of"),
         ({"prior": PitmanYor()}, "the prior's name 'pitman-yor' differs from 'dp' of"),
-        ({"prior": DirichletProcess(1.0, 2.0, 0.1)}, "the prior's shape 2.0 differs from 1.0 of"),
+        ({"prior": DirichletProcess(1.0, 2.0)}, "the prior's shape 2.0 differs from 1.0 of"),
         ({"anchor_proposal": "uniform"}, "anchor_proposal 'uniform' differs from 'balanced' of"),
     ],
 )

@@ -26,6 +26,7 @@ from pyclone_pgsm.sampling.chain import Records, advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
 
+ANY_CONCENTRATION = DirichletProcess(1.0, 1.0, 0.1)
 PRECISIONS = (3.0, 12.0, 60.0, np.inf)
 PRECISION_PRIOR = np.array([3.0, 6.0, 6.0, 6.0]) / 21.0  # in proportion to the precision, up to 6
 
@@ -91,7 +92,7 @@ def check_frequencies(draws: NDArray[np.int64], probabilities: NDArray[np.float6
 def test_a_chain_from_far_away_reaches_the_posterior(name: str, settings: dict) -> None:
     case = CASES[name]()
     model = FixedModel(case.likelihood, case.num_observations)
-    records = run(model, DirichletProcess(1.0), Settings(**settings, iterations=20_000, burn_in=500, seed=3))
+    records = run(model, ANY_CONCENTRATION, Settings(**settings, iterations=20_000, burn_in=500, seed=3))
     posterior = any_concentration(case.posterior, case.concentration)
     draws = posterior.find(encode(np.array(records.labels[500:])))
     check_frequencies(draws, posterior.probabilities)
@@ -155,7 +156,7 @@ def test_a_chain_infers_partition_precision_and_concentration_together() -> None
     model, given = inferred()
     partitions, probabilities = joint([any_concentration(posterior, 1.0) for posterior in given])
     settings = Settings(iterations=20_000, burn_in=500, seed=4, hyper_every=1, particles=5)
-    records = run(model, DirichletProcess(1.0), settings)
+    records = run(model, ANY_CONCENTRATION, settings)
     cells = {labels.tobytes(): c for c, labels in enumerate(partitions)}
     draws = [
         PRECISIONS.index(values[0]) * len(partitions) + cells[labels.tobytes()]

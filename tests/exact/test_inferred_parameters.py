@@ -13,7 +13,7 @@ from enumeration import LogMarginal, enumerate_posterior
 from numpy.typing import NDArray
 from scipy.special import betaln, logsumexp
 from scipy.stats import multivariate_t
-from test_chains import any_concentration, check_frequencies, run
+from test_chains import ANY_CONCENTRATION, any_concentration, check_frequencies, run
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods import choice
@@ -21,7 +21,6 @@ from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
 from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.likelihoods.inferred import InferredModel
 from pyclone_pgsm.likelihoods.normal import Normal
-from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
 
 POINTS = np.array([[-1.5, 0.2], [-1.1, 0.5], [1.4, 0.1], [1.2, -0.9]])
@@ -89,7 +88,7 @@ def draw_joint(case: Case, places: dict[bytes, int], monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(case.kind, "choices", classmethod(lambda cls, data, **given: choices))
     model = InferredModel(case.kind.__name__, case.kind, case.data, dict.fromkeys(case.names, "infer"))
     settings = Settings(iterations=8_000, burn_in=BURN_IN, seed=4, particles=5)
-    records = run(model, DirichletProcess(1.0), settings)
+    records = run(model, ANY_CONCENTRATION, settings)
     saved = zip(records.labels[BURN_IN:], records.values[BURN_IN:])
     return np.array([VALUES.index(pair) * len(places) + places[labels.tobytes()] for labels, pair in saved])
 

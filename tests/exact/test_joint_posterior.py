@@ -19,7 +19,7 @@ from cases import observations, pyclone_log_marginal
 from enumeration import Posterior, chi_square_p_value, enumerate_posterior
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from test_chains import any_concentration, check_frequencies, run
+from test_chains import ANY_CONCENTRATION, any_concentration, check_frequencies, run
 
 from pyclone_pgsm.inputs import tumour_content as content
 from pyclone_pgsm.inputs.observations import Observations
@@ -232,6 +232,6 @@ def test_a_chain_infers_everything_together(name: str) -> None:
     joint = enumerate_joint(make())
     joint = Joint(joint.model, joint.values, [any_concentration(posterior, 1.0) for posterior in joint.given])
     settings = Settings(iterations=15_500, burn_in=500, seed=4, hyper_every=1, particles=5)
-    records = run(make(), DirichletProcess(1.0), settings)
+    records = run(make(), ANY_CONCENTRATION, settings)
     draws = [joint.cell(values, labels) for labels, values in zip(records.labels[500:], records.values[500:])]
     check_frequencies(np.array(draws), joint.probabilities)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import gammaln
 from seating import seating_probability
-from test_chains import check_frequencies, concentration_integral
+from test_chains import ANY_CONCENTRATION, check_frequencies, concentration_integral
 from test_outliers import DP, PROB, Kernels, key
 
 from pyclone_pgsm.inputs.observations import Observations
@@ -175,7 +175,7 @@ def test_a_chain_infers_everything_together() -> None:
     joint = joint_of("two_samples", False, 2, log_any_concentration)
     settings = Settings(iterations=15_500, burn_in=500, seed=4, hyper_every=1, particles=5, moves=1)
     model = make_model(two_samples())
-    state = start_chain(model, DirichletProcess(1.0), settings, 0)
+    state = start_chain(model, ANY_CONCENTRATION, settings, 0)
     _, records, _ = advance(model, settings, state, 10, lambda _: False)
     none = np.zeros(T, bool)
     cells = joint.log_cells.shape[1]
@@ -191,7 +191,7 @@ def test_a_chain_with_outliers_infers_everything_together() -> None:
     joint = joint_of("one_sample", True, 2, log_any_concentration)
     model = outlier_model("one_sample")
     settings = Settings(iterations=30_500, burn_in=500, seed=3, hyper_every=1, particles=5, moves=1)
-    state = start_chain(model, DirichletProcess(1.0), settings, 0)
+    state = start_chain(model, ANY_CONCENTRATION, settings, 0)
     _, records, _ = advance(model, settings, state, 10, lambda _: False)
     places: dict[tuple[bytes, float], int] = {}
     saved = [

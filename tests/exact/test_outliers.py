@@ -21,7 +21,13 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 from seating import seating_probability
-from test_chains import PRECISION_PRIOR, PRECISIONS, check_frequencies, concentration_integral
+from test_chains import (
+    ANY_CONCENTRATION,
+    PRECISION_PRIOR,
+    PRECISIONS,
+    check_frequencies,
+    concentration_integral,
+)
 
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.jit.compiling import compiled_for
@@ -322,8 +328,8 @@ def test_outliers_reads_that_are_not_drawn_to_be_of_either_kind_are_noticed(
 
 
 def run(model: TumourWithOutliers, settings: Settings) -> Records:
-    prior = DirichletProcess(1.0)
-    _, records, done = advance(model, settings, start_chain(model, prior, settings, 0), 10, lambda _: False)
+    state = start_chain(model, ANY_CONCENTRATION, settings, 0)
+    _, records, done = advance(model, settings, state, 10, lambda _: False)
     assert done
     return records
 

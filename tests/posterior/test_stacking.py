@@ -18,6 +18,7 @@ from pyclone_pgsm.posterior import summarize as summarizing
 from pyclone_pgsm.posterior.rows import draw_rows, gather, kept_rows, weighted_rows
 from pyclone_pgsm.posterior.stacking import REGULAR, stacking_weights, weigh_chains
 from pyclone_pgsm.posterior.summarize import Findings, summarize
+from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.trace import Trace
 
 RNG = np.random.default_rng(8)
@@ -84,7 +85,8 @@ def stick(path: Path, chain: int, likelihood_of_one: float) -> None:
 def mixed(tmp_path_factory) -> Path:
     """Four chains that agree."""
     folder = tmp_path_factory.mktemp("stacking")
-    return small_runs.run_matrix(folder / "t.h5", sampler="gibbs", iterations=200, burn_in=100, chains=4)
+    chains = {"sampler": "gibbs", "iterations": 200, "burn_in": 100, "chains": 4}
+    return small_runs.run_matrix(folder / "t.h5", prior=DirichletProcess(rate=0.1), **chains)
 
 
 @pytest.fixture

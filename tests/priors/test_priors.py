@@ -618,15 +618,15 @@ def test_what_is_stored_as_no_prior(stored: dict[str, Any], message: str) -> Non
 @pytest.mark.parametrize(
     ("arguments", "prior"),
     [
-        ({}, DirichletProcess(1.0, 1.0, 0.1)),
+        ({}, DirichletProcess(1.0, 1.0, 1.0)),
         ({"name": "dp", "concentration": 2.5, "concentration_prior": "3, 0.5"}, DirichletProcess(2.5, 3.0, 0.5)),
         ({"name": "dp", "concentration_prior": None}, DirichletProcess(1.0, None, None)),
-        ({"name": "pitman-yor"}, PitmanYor(1.0, 0.5, 1.0, 0.1, infer_discount=True)),
+        ({"name": "pitman-yor"}, PitmanYor(1.0, 0.5, 1.0, 1.0, infer_discount=True)),
         (
             {"name": "pitman-yor", "concentration": -0.6, "concentration_prior": "fixed"},
             PitmanYor(-0.6, 0.8, None, None, infer_discount=True),
         ),
-        ({"name": "pitman-yor", "discount": 0.0}, PitmanYor(1.0, 0.0, 1.0, 0.1, infer_discount=False)),
+        ({"name": "pitman-yor", "discount": 0.0}, PitmanYor(1.0, 0.0, 1.0, 1.0, infer_discount=False)),
         (
             {"name": "pitman-yor", "concentration": -0.1, "concentration_prior": "fixed", "discount": 0.2},
             PitmanYor(-0.1, 0.2, None, None, infer_discount=False),

@@ -50,7 +50,7 @@ def test_readable_with_h5py_alone(traces):
         assert options["settings"]["iterations"] == 60
         assert options["settings"]["burn_in"] == 30
         assert options["model"]["density"] == "beta-binomial"
-        assert options["prior"] == {"name": "dp", "concentration": 1.0, "shape": 1.0, "rate": 0.1}
+        assert options["prior"] == {"name": "dp", "concentration": 1.0, "shape": 1.0, "rate": 1.0}
 
         data = file["data"]
         assert list(data["mutation_ids"].asstr()) == observations.mutation_ids
@@ -330,7 +330,7 @@ def test_merged_chains_go_on_as_they_would_apart(traces, tmp_path):
         ({"iterations": None, "max_iterations": 20, "burn_in": 9}, "iterations 'auto' differs from 60 of"),
         ({"burn_in": 20}, "burn_in 20 differs from 30 of"),
         ({"thin": 2}, "thin 2 differs from 1 of"),
-        ({"prior": DirichletProcess(1.0, 2.0, 0.1)}, "the prior's shape 2.0 differs from 1.0 of"),
+        ({"prior": DirichletProcess(1.0, 2.0)}, "the prior's shape 2.0 differs from 1.0 of"),
         (
             {"prior": DirichletProcess(1.0, None, None)},
             "the prior's concentration 1.0 differs from 'resampled' of",

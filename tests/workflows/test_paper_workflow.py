@@ -145,10 +145,10 @@ def test_tables_with_labels(script: Import, tmp_path: Path, name: str, columns: 
 
 def test_configuration(script: Import) -> None:
     made = script("experiment").Configuration.from_dict({"sampler": "pgsm", "components": 5, "every": 1})
-    assert made.prior == FiniteDirichlet(5)
+    assert made.prior == FiniteDirichlet(5, rate=0.1)
     assert made.every == 1
     assert made.settings.resolve(100).moves == 1
-    assert script("experiment").Configuration.from_dict({}).prior == DirichletProcess()
+    assert script("experiment").Configuration.from_dict({}).prior == DirichletProcess(rate=0.1)
 
 
 def test_experiment(script: Import, tmp_path: Path) -> None:
