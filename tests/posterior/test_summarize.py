@@ -305,11 +305,20 @@ def test_a_single_cluster_that_most_draws_divide_is_undecided():
     assert said(0.1, None, None)[0].endswith("compare with another prior")
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+def test_few_rows_of_one_gaussian_are_not_a_cluster_each(columns):
+    """To leave each row alone, in clusters as wide as the data, fits about as well: the default prior decides."""
+    cloud = np.random.default_rng(2).normal(size=(30, columns))
+    settings = Settings(iterations=200, chains=2, seed=2)
+    assert cluster(cloud, settings=settings).num_clusters <= 2
+    assert cluster(cloud, prior=DirichletProcess(rate=0.1), settings=settings).num_clusters > 5
+
+
 def test_a_single_cluster_of_noise_is_told_from_one_of_a_cloud():
     rng = np.random.default_rng(1)
     coins, cloud = rng.integers(2, size=(60, 8)), rng.normal(size=(60, 2))
-    settings, few = Settings(iterations=200, chains=2, seed=2), DirichletProcess(1.0, 1.0, 1.0)
-    noise = cluster(coins, likelihood="bernoulli", prior=few, settings=settings)
+    settings = Settings(iterations=200, chains=2, seed=2)
+    noise = cluster(coins, likelihood="bernoulli", settings=settings)
     assert noise.num_clusters == 1
     assert [line.partition(",")[0] for line in noise.warnings if "hardly tell" in line] == [
         "a single cluster of 60 rows"
