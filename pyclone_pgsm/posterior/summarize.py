@@ -306,8 +306,8 @@ def _undecided(
     compare, shape = "another prior", trace.options.prior.get("shape")
     if shape is not None:
         prior_mean = shape / trace.options.prior["rate"]
-        other = "1,1, which expects fewer" if prior_mean > 1.0 else "1,0.1, which expects more"
-        compare = f"`concentration_prior` {other}"
+        times, expects = (10.0, "more") if number == 1 and prior_mean <= 1.0 else (0.1, "fewer")
+        compare = f"`concentration_prior` 1,{1.0 / (times * prior_mean):g}, which expects {expects}"
     return [
         f"{found}: the data hardly tell how many clusters there are, so that the prior decides; compare with {compare}"
     ]

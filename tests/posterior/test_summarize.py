@@ -290,9 +290,9 @@ def test_clusters_that_the_prior_decides():
 
 
 def test_a_single_cluster_that_most_draws_divide_is_undecided():
-    def said(mean: float, shape: float | None = 1.0, rate: float | None = 1.0, size: int = 10) -> list[str]:
+    def said(mean: float, shape: float | None = 1.0, rate: float | None = 1.0, labels=(0,) * 10) -> list[str]:
         trace = SimpleNamespace(options=SimpleNamespace(prior={"name": "dp", "shape": shape, "rate": rate}))
-        return _undecided(trace, np.zeros(size, np.int64), np.full(size, mean), "row")
+        return _undecided(trace, np.array(labels), np.full(len(labels), mean), "row")
 
     (line,) = said(0.49)
     assert line == (
@@ -300,9 +300,12 @@ def test_a_single_cluster_that_most_draws_divide_is_undecided():
         "divides them in another way: the data hardly tell how many clusters there are, so that the prior decides; "
         "compare with `concentration_prior` 1,0.1, which expects more"
     )
-    assert said(0.5) == said(0.1, size=1) == []
+    assert said(0.5) == said(0.1, labels=(0,)) == []
     assert said(0.1, 1.0, 0.1)[0].endswith("compare with `concentration_prior` 1,1, which expects fewer")
     assert said(0.1, None, None)[0].endswith("compare with another prior")
+    assert said(0.1, labels=range(10))[0].endswith(
+        "compare with `concentration_prior` 1,10, which expects fewer"
+    )
 
 
 @pytest.mark.parametrize("columns", [1, 2])
