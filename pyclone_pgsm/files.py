@@ -267,20 +267,6 @@ def make_folder(folder: Path) -> None:
             raise OutputError(f"{folder}: the folder cannot be made: {reason}") from problem
 
 
-@contextmanager
-def making_folder(folder: Path) -> Iterator[None]:
-    """Make a folder if it does not exist; if the block fails, it is removed unless something was written into it."""
-    made = [each for each in (folder, *folder.parents) if not each.exists()]
-    make_folder(folder)
-    try:
-        yield
-    except BaseException:
-        with suppress(OSError):
-            for each in made:
-                each.rmdir()
-        raise
-
-
 def remove(path: Path) -> None:
     """Remove a file if it exists; within :func:`replacing_together`, at the end of that block."""
     with replacing_together() as batch:

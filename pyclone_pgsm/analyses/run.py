@@ -23,7 +23,7 @@ from pyclone_pgsm.errors import OutputError, TraceError, UsageError
 from pyclone_pgsm.files import (
     finished,
     how_to_continue,
-    making_folder,
+    make_folder,
     remove,
     remove_leftovers,
     replacing_together,
@@ -102,7 +102,8 @@ def start(plan: Plan, out: Path, *, command: str = "", progress: Progress | None
     (:func:`pyclone_pgsm.files.unfinished`), and replaces it when all chains have ended. `Interrupted` is raised at
     Ctrl-C or SIGTERM; the trace then has the iterations done.
     """
-    with making_folder(out.parent), writing(out):
+    make_folder(out.parent)
+    with writing(out):
         take_place(_sample(plan, out, command, progress), out)
 
 
@@ -230,7 +231,8 @@ def fill_folder(
 
     An older trace, tables and pictures are kept until all new ones are complete, and are then replaced together.
     """
-    with making_folder(folder), writing(folder / "trace.h5"):
+    make_folder(folder)
+    with writing(folder / "trace.h5"):
         trace = _sample(plan, folder / "trace.h5", command, progress)
         timings = {"chains": time.perf_counter() - plan.started}
         likelihood = plan.options.model.likelihood

@@ -42,7 +42,7 @@ from pyclone_pgsm.cli.tumours import (
     warn,
 )
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.files import check_file, check_files, making_folder
+from pyclone_pgsm.files import check_file, check_files, make_folder
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.locks import writing
 
@@ -154,10 +154,10 @@ def run(
         reading = read(tumour, given)
         check_file(trace, given["force"], [*tumour.files, *settings.files])
         plan = analysis.plan_tumour(reading, model, settings, prior, given["threads"])
+        make_folder(trace.parent)
         if not given["quiet"]:
             warn(reading.warnings, tumour.name)
-        bars = progress_bars(given["quiet"], settings.chains)
-        with making_folder(trace.parent), writing(trace), bars as progress:
+        with writing(trace), progress_bars(given["quiet"], settings.chains) as progress:
             check_file(trace, given["force"])  # another run may have made it in the meantime
             analysis.start(plan, trace, command=command_line(), progress=progress)
         with Trace(trace) as opened:

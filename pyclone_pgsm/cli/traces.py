@@ -20,7 +20,7 @@ from pyclone_pgsm.cli.options import (
 from pyclone_pgsm.cli.parsing import command_line, given_options, parse_formats, parse_number, result_options
 from pyclone_pgsm.cli.progress import progress_bars, say, summary_lines
 from pyclone_pgsm.errors import OutputError, UsageError
-from pyclone_pgsm.files import check_file, check_files, finished, making_folder, remove_leftovers
+from pyclone_pgsm.files import check_file, check_files, finished, make_folder, remove_leftovers
 from pyclone_pgsm.inputs.problems import count
 
 FileLikelihood = Annotated[
@@ -116,8 +116,8 @@ def merge(
     from pyclone_pgsm.trace import merge_traces
 
     check_file(out, context.params["force"], traces)
-    with making_folder(out.parent):
-        chains = merge_traces(traces, out, command_line())
+    make_folder(out.parent)
+    chains = merge_traces(traces, out, command_line())
     say(context.params, f"{count(chains, 'chain')} written to {out}")
 
 

@@ -77,7 +77,7 @@ def test_trace_that_may_not_grow(
     assert ended.err.startswith(f"pyclone-pgsm: {path}: {TOO_LARGE}")
     assert ended.err.count("\n") == 1
     if when == "start":
-        assert list(tmp_path.iterdir()) == []
+        assert list(path.parent.iterdir()) == []
         return
     assert ended.err.endswith(
         f"; {path} is kept: go on with pyclone-pgsm resume {path}, then make the tables with "
