@@ -25,6 +25,9 @@ _started: dict[type, subprocess.Popen[bytes]] = {}  # by likelihood class
 def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> None:
     """Start the second process if several threads are used and there are particle Gibbs moves, nothing has been
     compiled yet, and no other program has started one; call this early.
+
+    It looks for modules where this one does: a file of the working directory must not be run because it has the name of
+    a module.
     """
     from pyclone_pgsm.jit.code_cache import own_processes
     from pyclone_pgsm.jit.compiling import is_cold, precompiling_lock
@@ -43,7 +46,8 @@ def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> N
         return
     try:
         _started[kind] = subprocess.Popen(
-            [sys.executable, "-m", __name__, likelihood],
+            [sys.executable, "-P", "-m", __name__, likelihood],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

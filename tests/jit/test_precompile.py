@@ -25,23 +25,34 @@ from pyclone_pgsm.sampling.settings import Settings
 
 
 @pytest.mark.parametrize("cold", [True, False])
-def test_started_only_if_nothing_is_compiled(cold, monkeypatch):
+def test_started_only_if_nothing_is_compiled(cold, monkeypatch, tmp_path):
+    """It finds modules where this process does, and runs no file of the working directory that has a module's name."""
     started: list[Any] = []
+    environments: list[dict[str, str]] = []
     monkeypatch.setattr(precompile, "_started", {})
     monkeypatch.setattr(compiling, "is_cold", lambda kind: cold and kind is Normal)
     monkeypatch.setattr(compiling, "precompiling_lock", lambda _: os.open(os.devnull, os.O_RDONLY))
 
-    def start(command: list[str], **_: object) -> SimpleNamespace:
+    def start(command: list[str], env: dict[str, str], **_: object) -> SimpleNamespace:
         started.append(command)
+        environments.append(env)
         return SimpleNamespace(pid=0)
 
     monkeypatch.setattr(subprocess, "Popen", start)
     for threads, chains in ((1, 4), (4, 1), (2, 2)):
         precompile.compile_ahead("normal", Settings(chains=chains, sampler="gibbs"), threads)
         precompile.compile_ahead("normal", Settings(chains=chains), threads)
-    assert started == ([[sys.executable, "-m", "pyclone_pgsm.analyses.precompile", "normal"]] if cold else [])
+    assert started == (
+        [[sys.executable, "-P", "-m", "pyclone_pgsm.analyses.precompile", "normal"]] if cold else []
+    )
     with pytest.raises(UsageError, match="norml"):
         precompile.compile_ahead("norml", Settings(chains=2), 2)
+    monkeypatch.undo()
+    code = "import sys; print(*sys.path, sep='\\n')"
+    for command, env in zip(started, environments):
+        found = subprocess.check_output([*command[:2], "-c", code], env=env, cwd=tmp_path, text=True)
+        assert {place for place in sys.path if place} <= set(found.splitlines())
+        assert str(tmp_path) not in found.splitlines()
 
 
 def test_one_program_of_several_compiles_ahead(tmp_path, monkeypatch):
