@@ -35,7 +35,7 @@ class SegmentWords(TypedDict, total=False):
     fill_gaps: str | None
 
 
-@np.errstate(under="ignore")  # normal for likelihoods, whatever the caller wants to be told of
+@np.errstate(under="ignore")  # underflow is normal here, also if the caller lets numpy raise errors
 def analyze(
     tables: Tables | Files,
     model: ModelOptions | None = None,

@@ -182,7 +182,7 @@ class Clustering(Result):
         return points
 
 
-@np.errstate(under="ignore")  # normal for likelihoods, whatever the caller wants to be told of
+@np.errstate(under="ignore")  # underflow is normal here, also if the caller lets numpy raise errors
 def cluster(
     X: ArrayLike,
     likelihood: str = "normal",

@@ -295,7 +295,7 @@ class Result:
         )
 
 
-@np.errstate(under="ignore")
+@np.errstate(under="ignore")  # underflow is normal here, also if the caller lets numpy raise errors
 def open_trace(
     path: Path | str,
     *,

@@ -306,8 +306,10 @@ def _undecided(
     compare, shape = "another prior", trace.options.prior.get("shape")
     if shape is not None:
         prior_mean = shape / trace.options.prior["rate"]
-        times, expects = (10.0, "more") if number == 1 and prior_mean <= 1.0 else (0.1, "fewer")
-        compare = f"`concentration_prior` 1,{1.0 / (times * prior_mean):g}, which expects {expects}"
+        expects, other_mean = "fewer", prior_mean / 10.0
+        if number == 1 and prior_mean <= 1.0:
+            expects, other_mean = "more", prior_mean * 10.0
+        compare = f"`concentration_prior` 1,{1.0 / other_mean:g}, which expects {expects}"
     return [
         f"{found}: the data hardly tell how many clusters there are, so that the prior decides; compare with {compare}"
     ]
