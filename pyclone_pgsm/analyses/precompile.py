@@ -124,9 +124,9 @@ def compile_summary(is_tumour: bool) -> None:
         one, share = np.ones((4, 1), np.int64), np.full((4, 1), 0.1)
         reads = Observations(list("abcd"), ["S"], one, one, one, one, 2 * one, share, share, one > 0)
         parts = [(deduplicate(reads), 100.0)]
-        copies = Multiplicities(parts, "major")
-        mutation_prevalences(blocks, draws, GRID_SIZE, use=copies.find)
-        _, density = cluster_prevalences(blocks, draws, labels, GRID_SIZE)
+        copies = Multiplicities(parts, "major", grid)
+        mutation_prevalences(blocks, draws, grid, use=copies.find)
+        _, density = cluster_prevalences(blocks, draws, labels, grid)
         reads_given_clusters(parts, labels, density, grid, "major")
     consensus(draws, "mpear", rng=np.random.default_rng(0))
 

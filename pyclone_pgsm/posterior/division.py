@@ -86,7 +86,7 @@ def read_division(draws: Draws) -> Division:
     """Read some of the draws."""
     trace = draws.trace
     partitions, blocks = read_blocks(trace, thin(draws.rows, DIVISION_DRAWS))
-    means = block_means(blocks, trace.data_of(TumourData).options.grid_size)
+    means = block_means(blocks, trace.data_of(TumourData).options.grid)
     return Division(partitions, np.split(means, blocks.first_block[1:-1]))
 
 

@@ -54,19 +54,30 @@ def add_shares(share, b, r, psi, tumour_content, error_rate, prevalence, mass, s
 
 @compiled
 def _find(
-    column, index, alt, ref, states, state_bounds, tumour_content, error_rate, density, s, number, probability
+    column,
+    index,
+    reads,
+    states,
+    state_bounds,
+    tumour_content,
+    error_rate,
+    grid,
+    density,
+    s,
+    number,
+    probability,
 ):
     """Fill number and probability (n, D) for the d samples from `column` on.
 
-    `index` (n, d) has the observations of these samples, -1 for none, and `density` (n, D, G) the posterior of the
-    mutations' prevalences on the grid 0, 1/(G-1), .., 1. The states and their bounds are those of
-    :func:`pyclone_pgsm.tumour.kernels.fill_grid`.
+    `reads` are the variant and the reference reads. `index` (n, d) has the observations of these samples, -1 for none,
+    and `density` (n, D, G) the posterior of the mutations' prevalences on the `grid` (G,). The states and their bounds
+    are those of :func:`pyclone_pgsm.tumour.kernels.fill_grid`.
     """
+    alt, ref = reads
     most_copies = 1
     for k in range(len(states)):
         most_copies = max(most_copies, int(max(states[k, 3], states[k, 4])))
     share = np.empty(most_copies + 1)
-    prevalence = np.arange(density.shape[2]) / (density.shape[2] - 1.0)
     for i in range(len(density)):
         for d in range(index.shape[1]):
             u = index[i, d]
@@ -75,7 +86,7 @@ def _find(
             psi = states[state_bounds[u, 0] : state_bounds[u, 1]]
             mass = density[i, column + d]
             share[:] = 0.0
-            add_shares(share, alt[u], ref[u], psi, tumour_content[u], error_rate[u], prevalence, mass, s)
+            add_shares(share, alt[u], ref[u], psi, tumour_content[u], error_rate[u], grid, mass, s)
             best = 0
             total = 0.0
             for copies in range(len(share)):
@@ -93,8 +104,11 @@ class Multiplicities:
     0 where there are no data. Its `probability` (T, D) is then NaN.
     """
 
-    def __init__(self, parts: Sequence[tuple[LocusTable, float]], genotype_prior: str) -> None:
+    def __init__(
+        self, parts: Sequence[tuple[LocusTable, float]], genotype_prior: str, grid: NDArray[np.float64]
+    ) -> None:
         """Take the observations of all samples, or of each sample, and their precision (infinite: binomial)."""
+        self._grid = grid
         self._parts = [(loci_of(table, genotype_prior), precision) for table, precision in parts]
         shape = len(parts[0][0].index), sum(table.index.shape[1] for table, _ in parts)
         self.number = np.zeros(shape, np.int64)
@@ -108,12 +122,12 @@ class Multiplicities:
             _find(
                 column,
                 table.index[first : first + len(density)],
-                table.alt_counts,
-                table.ref_counts,
+                (table.alt_counts, table.ref_counts),
                 loci.states,
                 loci.bounds,
                 table.tumour_content,
                 table.error_rate,
+                self._grid,
                 density,
                 precision,
                 self.number[first:],

@@ -20,6 +20,7 @@ from pyclone_pgsm.posterior.mixture import block_shares
 from pyclone_pgsm.posterior.rows import build_blocks, gather_values, read_partitions
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.tumour.grid import cell_ends
 
 SMALLEST_PEAK = 0.05  # smallest posterior mass of a piece of the highest density region that counts as a peak
 HALVINGS = 25  # number of bisections of the range of densities in the search for that region
@@ -123,12 +124,14 @@ def block_posteriors(partitions: Iterable[tuple[PyClone, NDArray[Any]]]) -> Bloc
     )
 
 
-def block_means(blocks: BlockPosteriors, grid_size: int) -> NDArray[np.float64]:
-    """Return the posterior mean prevalence of every block in every sample, (B, D)."""
+def block_means(blocks: BlockPosteriors, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the posterior mean prevalence of every block in every sample, (B, D); `grid` (G,) are prevalences."""
     length = np.diff(blocks.start)
     point = np.arange(len(blocks.mass)) - np.repeat(blocks.start[:-1] - blocks.low.ravel(), length)
-    total, moment = (np.add.reduceat(each, blocks.start[:-1]) for each in (blocks.mass, blocks.mass * point))
-    return (moment / total / (grid_size - 1)).reshape(blocks.low.shape)
+    total, moment = (
+        np.add.reduceat(each, blocks.start[:-1]) for each in (blocks.mass, blocks.mass * grid[point])
+    )
+    return (moment / total).reshape(blocks.low.shape)
 
 
 def read_blocks(trace: Trace, rows: list[NDArray[np.int64]]) -> tuple[NDArray[Any], BlockPosteriors]:
@@ -146,21 +149,14 @@ def read_blocks(trace: Trace, rows: list[NDArray[np.int64]]) -> tuple[NDArray[An
 
 
 @inner(**LEAF)
-def _edge(k, last):
-    """Return the left end of grid point k's cell, in grid steps: cells end half-way between points, and at 0 and 1."""
-    return min(max(k - 0.5, 0.0), last)
-
-
-@inner(**LEAF)
-def _shortest_interval(mass, lo, hi, share):
+def _shortest_interval(mass, ends, lo, hi, share):
     """Find the shortest interval with `share` of a distribution on the grid points lo..hi-1, between 0 and 1.
 
-    Each point's mass is spread evenly over its cell. One end of the shortest interval is the end of a cell, so it is
-    enough to try each of these as the left and as the right end.
+    Each point's mass is spread evenly over its cell; `ends` are those of the cells. One end of the shortest interval is
+    the end of a cell, so it is enough to try each of these as the left and as the right end.
     """
-    last = len(mass) - 1.0
-    best_left = _edge(lo, last)
-    best_right = _edge(hi, last)
+    best_left = ends[lo]
+    best_right = ends[hi]
     right = lo
     held = 0.0  # mass of the points left..right - 1
     for left in range(lo, hi):
@@ -169,10 +165,9 @@ def _shortest_interval(mass, lo, hi, share):
             right += 1
         if right == hi:
             break
-        end = _edge(right, last)
-        end += (_edge(right + 1, last) - end) * (share - held) / mass[right]
-        if end - _edge(left, last) < best_right - best_left:
-            best_left, best_right = _edge(left, last), end
+        end = ends[right] + (ends[right + 1] - ends[right]) * (share - held) / mass[right]
+        if end - ends[left] < best_right - best_left:
+            best_left, best_right = ends[left], end
         held -= mass[left]
     left = hi - 1
     held = 0.0  # mass of the points left + 1..right
@@ -182,41 +177,38 @@ def _shortest_interval(mass, lo, hi, share):
             left -= 1
         if left < lo:
             break
-        end = _edge(left + 1, last)
-        end -= (end - _edge(left, last)) * (share - held) / mass[left]
-        tie = 1e-9 if right == last else 0.0  # so that it reaches 1 if nearly all mass is on the last point
-        if _edge(right + 1, last) - end < best_right - best_left + tie:
-            best_left, best_right = end, _edge(right + 1, last)
+        end = ends[left + 1] - (ends[left + 1] - ends[left]) * (share - held) / mass[left]
+        # of equally long ones, that which reaches 1, or else the first that was found
+        tie = 1e-12 if right == len(mass) - 1 else -1e-12
+        if ends[right + 1] - end < best_right - best_left + tie:
+            best_left, best_right = end, ends[right + 1]
         held -= mass[right]
-    return best_left / last, best_right / last
+    return best_left, best_right
 
 
 @inner(**LEAF)
-def _mass_above(mass, lo, hi, threshold):
+def _mass_above(mass, ends, lo, hi, threshold):
     """Return the mass above a prevalence; the mass of the cell that contains it is split."""
-    last = len(mass) - 1.0
     total = 0.0
     for k in range(lo, hi):
-        left = _edge(k, last)
-        right = _edge(k + 1, last)
-        total += mass[k] * min(max((right - threshold * last) / (right - left), 0.0), 1.0)
+        total += mass[k] * min(max((ends[k + 1] - threshold) / (ends[k + 1] - ends[k]), 0.0), 1.0)
     return total
 
 
 @inner(**LEAF)
-def _density(mass, k):
-    """Return the density at grid point k, whose cell is half as wide at the ends of the grid."""
-    return 2.0 * mass[k] if k == 0 or k == len(mass) - 1 else mass[k]
+def _density(mass, ends, k):
+    """Return the density in the cell of grid point k."""
+    return mass[k] / (ends[k + 1] - ends[k])
 
 
 @inner(**LEAF)
-def _count_peaks(mass, lo, hi):
+def _count_peaks(mass, ends, lo, hi):
     """Count the pieces of the 95 % highest density region with a mass of at least `SMALLEST_PEAK`."""
     highest = 0.0
     has_fallen = has_risen_again = False
     before = 0.0
     for k in range(lo, hi):
-        density = _density(mass, k)
+        density = _density(mass, ends, k)
         has_risen_again |= has_fallen and density > before
         has_fallen |= density < before
         highest = max(highest, density)
@@ -229,7 +221,7 @@ def _count_peaks(mass, lo, hi):
         middle = 0.5 * (level + above)
         held = 0.0
         for k in range(lo, hi):
-            if _density(mass, k) >= middle:
+            if _density(mass, ends, k) >= middle:
                 held += mass[k]
         if held >= INTERVAL:
             level = middle
@@ -238,7 +230,7 @@ def _count_peaks(mass, lo, hi):
     peaks = 0
     held = 0.0
     for k in range(lo, hi + 1):
-        if k < hi and _density(mass, k) >= level:
+        if k < hi and _density(mass, ends, k) >= level:
             held += mass[k]
         else:
             if held >= SMALLEST_PEAK:
@@ -248,18 +240,19 @@ def _count_peaks(mass, lo, hi):
 
 
 @compiled
-def _mixtures(rows, weights, low, start, mass, present_above, clonal_above, grids):
+def _mixtures(rows, weights, low, start, mass, present_above, clonal_above, grid, ends, means):
     """Summarise weighted means of the windows of blocks ``rows`` (n, M), as (7, n, D) in the order of `Moments`.
 
-    The weights (n, M), or (1, M) for all, are 0 where there is no block. The means are written to ``grids`` (n, D, G).
+    The weights (n, M), or (1, M) for all, are 0 where there is no block. The prevalences are `grid` (G,), and `ends`
+    (G + 1,) those of their cells. The means are written to ``means`` (n, D, G).
     """
     n, M = rows.shape
-    D, grid_size = grids.shape[1:]
+    D, grid_size = means.shape[1:]
     moments = np.empty((7, n, D))
     for i in range(n):
         for d in range(D):
-            grid = grids[i, d]
-            grid[:] = 0.0
+            mixed = means[i, d]
+            mixed[:] = 0.0
             lo = grid_size
             hi = np.int64(0)
             for m in range(M):
@@ -274,25 +267,25 @@ def _mixtures(rows, weights, low, start, mass, present_above, clonal_above, grid
                     begin = start[block * D + d]
                     left = low[block, d]
                     for k in range(start[block * D + d + 1] - begin):
-                        grid[left + k] += weight * mass[begin + k]
+                        mixed[left + k] += weight * mass[begin + k]
             total = 0.0
             mean = 0.0
             for k in range(lo, hi):
-                total += grid[k]
-                mean += grid[k] * k
+                total += mixed[k]
+                mean += mixed[k] * grid[k]
             mean /= total
             variance = 0.0
             for k in range(lo, hi):
-                grid[k] /= total
-                variance += grid[k] * (k - mean) ** 2
-            moments[0, i, d] = mean / (grid_size - 1)
-            moments[1, i, d] = np.sqrt(variance) / (grid_size - 1)
-            lower, upper = _shortest_interval(grid, lo, hi, INTERVAL)
-            moments[2, i, d] = min(lower, moments[0, i, d])
-            moments[3, i, d] = max(upper, moments[0, i, d])
-            moments[4, i, d] = _mass_above(grid, lo, hi, present_above)
-            moments[5, i, d] = _mass_above(grid, lo, hi, clonal_above)
-            moments[6, i, d] = _count_peaks(grid, lo, hi)
+                mixed[k] /= total
+                variance += mixed[k] * (grid[k] - mean) ** 2
+            moments[0, i, d] = mean
+            moments[1, i, d] = np.sqrt(variance)
+            lower, upper = _shortest_interval(mixed, ends, lo, hi, INTERVAL)
+            moments[2, i, d] = min(lower, mean)
+            moments[3, i, d] = max(upper, mean)
+            moments[4, i, d] = _mass_above(mixed, ends, lo, hi, present_above)
+            moments[5, i, d] = _mass_above(mixed, ends, lo, hi, clonal_above)
+            moments[6, i, d] = _count_peaks(mixed, ends, lo, hi)
     return moments
 
 
@@ -303,24 +296,25 @@ def _as_moments(found: NDArray[np.float64]) -> Moments:
 def mutation_prevalences(
     blocks: BlockPosteriors,
     draws: NDArray[Any],
-    grid_size: int,
+    grid: NDArray[np.float64],
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
     use: Callable[[int, NDArray[np.float64]], None] = lambda first, density: None,
 ) -> Moments:
     """Summarise the posterior of every mutation's prevalence in the canonical `draws` (M, T), those of `blocks`.
 
-    The posteriors of all mutations would take too much memory. `use` is called with those of some mutations,
-    (n, D, G), and the number of the first of these, until it has got all.
+    The prevalences are those of the `grid` (G,). The posteriors of all mutations would take too much memory. `use` is
+    called with those of some mutations, (n, D, G), and the number of the first of these, until it has got all.
     """
     first_block, *windows = blocks
     equal = np.ones((1, len(draws)))
     parts = []
     D = blocks.low.shape[1]
-    size = max(1, CHUNK // (D * grid_size))
+    size = max(1, CHUNK // (D * len(grid)))
+    ends = cell_ends(grid)
     for first in range(0, draws.shape[1], size):
         rows = np.ascontiguousarray(draws[:, first : first + size].T, dtype=np.int64) + first_block[:-1]
-        density = np.empty((len(rows), D, grid_size))
-        parts.append(_mixtures(rows, equal, *windows, *thresholds, density))
+        density = np.empty((len(rows), D, len(grid)))
+        parts.append(_mixtures(rows, equal, *windows, *thresholds, grid, ends, density))
         use(first, density)
     return _as_moments(np.concatenate(parts, axis=1))
 
@@ -329,12 +323,13 @@ def cluster_prevalences(
     blocks: BlockPosteriors,
     draws: NDArray[Any],
     labels: NDArray[np.int64],
-    grid_size: int,
+    grid: NDArray[np.float64],
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
 ) -> tuple[Moments, NDArray[np.float64]]:
     """Summarise the posterior of every cluster's prevalence, and return the posteriors (K, D, G) themselves.
 
-    The canonical `draws` (M, T) are those of `blocks`; `labels` (T,) are consensus clusters 0..K-1, or -1 for none.
+    The canonical `draws` (M, T) are those of `blocks`; `labels` (T,) are consensus clusters 0..K-1, or -1 for none. The
+    prevalences are those of the `grid` (G,).
     """
     first_block, *windows = blocks
     found = []
@@ -348,6 +343,6 @@ def cluster_prevalences(
     weights = np.zeros(rows.shape)
     rows[cluster, place] = block
     weights[cluster, place] = share
-    density = np.empty((len(rows), blocks.low.shape[1], grid_size))
-    found = _mixtures(rows, weights, *windows, *thresholds, density)
+    density = np.empty((len(rows), blocks.low.shape[1], len(grid)))
+    found = _mixtures(rows, weights, *windows, *thresholds, grid, cell_ends(grid), density)
     return _as_moments(found), density

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.states import CLONAL, SURE, Thresholds, statuses
+from pyclone_pgsm.tumour.grid import cell_ends
 
 SURELY_NOT = 0.05
 """A cluster is surely not clonal if its probability to be clonal is below this."""
@@ -37,7 +38,7 @@ class Summary:
     cluster_mean, cluster_std, cluster_lower, cluster_upper : (K, D) float64
         The same for each cluster's prevalence.
     grid : (G,) float64
-        Prevalences 0, 1/(G-1), .., 1.
+        Prevalences from 0 to 1 (:func:`pyclone_pgsm.tumour.grid.prevalence_grid`).
     cluster_density : (K, D, G) float64
         Posterior probability of each grid point for each cluster's prevalence; sums to 1 over the last axis.
     outlier_prob : (T,) float64 or None
@@ -102,6 +103,16 @@ class Summary:
     def num_clusters(self) -> int:
         """K."""
         return len(self.cluster_size)
+
+    def even_densities(self, clusters: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return G equally spaced prevalences, and the posterior densities (k, D, G) of some clusters there."""
+        even = np.linspace(0.0, 1.0, len(self.grid))
+        ends, even_ends = cell_ends(self.grid), cell_ends(even)
+        below = np.insert(self.cluster_density[clusters].cumsum(axis=2), 0, 0.0, axis=2)
+        at_ends = np.empty(below.shape)
+        for place in np.ndindex(below.shape[:2]):
+            at_ends[place] = np.interp(even_ends, ends, below[place])
+        return even, np.diff(at_ends, axis=2) / np.diff(even_ends)
 
     @property
     def cluster_status(self) -> NDArray[np.object_]:

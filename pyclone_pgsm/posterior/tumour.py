@@ -16,7 +16,6 @@ from pyclone_pgsm.posterior.rows import Draws, gather, gather_values, medians, t
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace.tumour import TumourData
-from pyclone_pgsm.tumour.grid import prevalence_grid
 
 LEAST_DRAWS, MANY_DRAWS, MOST_DRAWS = 60, 240, 1000
 """Numbers of draws from which prevalences are computed with a million mutations, with thousands, and with few."""
@@ -38,20 +37,19 @@ def summarise_tumour(
     trace = draws.trace
     data = trace.data_of(TumourData)
     options, observations = data.options, data.observations
-    grid_size = options.grid_size
+    grid = options.grid
     names = trace.options.hyperparameters
     model: Any = trace.model
 
     rows = thin(draws.rows, min(number_of_draws(observations.depth.size), len(draws.partitions)))
     partitions, blocks = read_blocks(trace, rows)
-    clusters, _ = cluster_prevalences(blocks, partitions, labels, grid_size)
+    clusters, _ = cluster_prevalences(blocks, partitions, labels, grid)
     in_cluster = labels >= 0
     labels[in_cluster] = renumbered(labels[in_cluster], np.round(clusters.mean.mean(axis=1), 9))
-    clusters, density = cluster_prevalences(blocks, partitions, labels, grid_size, thresholds)
-    grid = prevalence_grid(grid_size)
+    clusters, density = cluster_prevalences(blocks, partitions, labels, grid, thresholds)
     at_medians = model.observations(medians(gather_values(trace, draws.rows, names)))
-    copies = Multiplicities(at_medians, options.genotype_prior)
-    mutations = mutation_prevalences(blocks, partitions, grid_size, thresholds, copies.find)
+    copies = Multiplicities(at_medians, options.genotype_prior, grid)
+    mutations = mutation_prevalences(blocks, partitions, grid, thresholds, copies.find)
     copies.number[~in_cluster] = 0
     for of_mutations in (mutations.prob_present, mutations.prob_clonal, copies.probability):
         of_mutations[~in_cluster] = np.nan

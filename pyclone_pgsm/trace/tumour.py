@@ -19,7 +19,6 @@ from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.trace.hyperparameters import values_of
 from pyclone_pgsm.trace.structure import check_members, group_of, read, read_texts, write_array, write_texts
 from pyclone_pgsm.trace.values import Fault, Values, check_keys, check_names, of_column, refuse, shown, within
-from pyclone_pgsm.tumour.grid import prevalence_grid
 from pyclone_pgsm.tumour.options import TumourOptions
 
 CELL_ENDS = re.compile("[\t\n\r\0]")
@@ -96,7 +95,7 @@ class TumourData:
             write_texts(annotations, name, texts)
         write_texts(group, "left_out", [json.dumps(row) for row in self.left_out])
         write_texts(group, "warnings", self.warnings)
-        write_array(group, "grid", prevalence_grid(self.options.grid_size))
+        write_array(group, "grid", self.options.grid)
 
     @classmethod
     def read_options(cls, values: dict[str, Any]) -> TumourOptions:
@@ -119,7 +118,10 @@ class TumourData:
         """Read and check the data in a group."""
         texts = ("mutation_ids", "sample_ids", "annotations", "left_out", "warnings")
         check_members(group, (*texts, *MATRICES, "grid"))
-        observations = _read_observations(group, options.grid_size)
+        observations = _read_observations(group)
+        points = Values("float64", within(0.0, 1.0), "a prevalence")
+        if not np.array_equal(read(group, "grid", points, (options.grid_size,)), options.grid):
+            raise Fault("data/grid", f"is not the grid of {options.grid_size} prevalences from 0 to 1")
         _check_observations(observations, options.genotype_prior)
         for name in sorted(set(options.tumour_content) - set(observations.sample_ids)):
             raise Fault("config.options.model.tumour_content", f"{shown(name)} is none of the samples")
@@ -128,16 +130,13 @@ class TumourData:
         return cls(observations, left_out, options, read_texts(group, "warnings"))
 
 
-def _read_observations(group: h5py.Group, grid_size: int) -> Observations:
+def _read_observations(group: h5py.Group) -> Observations:
     mutation_ids, sample_ids = (read_texts(group, name) for name in ("mutation_ids", "sample_ids"))
     shape = len(mutation_ids), len(sample_ids)
     annotations = group_of(group, "annotations")
     for name in annotations:
         if name not in ANNOTATIONS:
             raise Fault("data/annotations", f"{shown(name)} is none of {', '.join(sorted(ANNOTATIONS))}")
-    points = Values("float64", within(0.0, 1.0), "a prevalence")
-    if not np.array_equal(read(group, "grid", points, (grid_size,)), prevalence_grid(grid_size)):
-        raise Fault("data/grid", f"is not the grid of {grid_size} prevalences from 0 to 1")
     matrices: dict[str, Any] = {name: read(group, name, kind, shape) for name, kind in MATRICES.items()}
     return Observations(
         mutation_ids,

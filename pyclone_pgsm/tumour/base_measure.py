@@ -20,8 +20,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.tumour.grid import cell_ends
+
 ABSENT, CLONAL = "weight_absent", "weight_clonal"
 """Names of the hyperparameters w_d0 and w_d1, each followed by a colon and the sample; w_d2 is the rest."""
+UNIFORM = 2
+"""Number of the component Beta(1, 1)."""
 SHAPE = 0.1
 DIRICHLET = np.array([1.0, 1.0, 2.0])
 LOG_NORMALISER = math.lgamma(DIRICHLET.sum()) - sum(map(math.lgamma, DIRICHLET))
@@ -54,12 +58,10 @@ def log_prior_density(weights: NDArray[np.float64]) -> float:
     return len(weights) * LOG_NORMALISER + float((np.log(weights) * (DIRICHLET - 1.0)).sum())
 
 
-def component_masses(grid_size: int) -> NDArray[np.float64]:
-    """Return the masses of the three components in the cells of the grid, (3, G)."""
-    points = np.arange(grid_size) / (grid_size - 1)
-    ends = np.concatenate([[0.0], (points[1:] + points[:-1]) / 2, [1.0]])
-    near_zero = np.diff(ends**SHAPE)
-    return np.array([near_zero, near_zero[::-1], np.diff(ends)])
+def component_masses(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the masses of the three components in the cells of a grid (G,), (3, G)."""
+    ends = cell_ends(grid)
+    return np.array([np.diff(ends**SHAPE), -np.diff((1.0 - ends) ** SHAPE), np.diff(ends)])
 
 
 def draw_prevalences(

@@ -1,6 +1,6 @@
 """The PyClone likelihood of every observation on a grid of cellular prevalences.
 
-    Xi_k(y) = log sum_psi pi_psi P(alt | depth, xi(psi, x_k, t)),     x_k = k / (G - 1), k = 0..G-1
+    Xi_k(y) = log sum_psi pi_psi P(alt | depth, xi(psi, x_k, t)),     0 = x_0 < .. < x_{G-1} = 1
 
 with P binomial, or beta-binomial of the same mean (appendix "PyClone" of Bouchard-Côté, Doucet and Roth 2017;
 Roth et al. 2014). Identical observations share one row: there are U distinct rows, and an index (T, D) into
@@ -38,6 +38,7 @@ KNOWN_PREVALENCE = 0.2
 STEP = 2.4
 """Largest step of the grid, in posterior standard deviations of this prevalence. (At depth 1,000 with 1,000 mutations
 steps of 1 and 2 give the same log joint; at 4 clusters begin to split.)"""
+USUAL_ERROR_RATE = 0.001
 BYTES_PER_POINT = 16
 """Bytes per distinct row and grid point, for xi and likelihood."""
 MAX_BYTES = 256 << 20
@@ -110,11 +111,30 @@ class XiGrid(NamedTuple):
     log_mean: NDArray[np.float64]
 
 
-def prevalence_grid(grid_size: int) -> NDArray[np.float64]:
-    """Return the prevalences 0, 1/(G-1), .., 1."""
+def prevalence_grid(grid_size: int, prevalence_prior: str = "uniform") -> NDArray[np.float64]:
+    """Return the prevalences x_k, k = 0..G-1, for a prior of prevalences.
+
+    With t_k = k / (G - 1) they are x_k = t_k in the paper and under its uniform prior. But a small prevalence phi is
+    known far better than others, and a cluster splits if it lies between two points that are too far apart. Of d reads
+    of a mutation on one of two copies a share p = phi / 2 + e shows the variant, with the error rate e, and the
+    standard deviation of phi is 2 sqrt(p (1 - p) / d). The grid of a learned prior has
+
+        x_k = 1 - sin(c (1 - t_k)) / sin(c),     sin(c) = 1 - 2 e,     e = USUAL_ERROR_RATE,
+
+    whose steps are proportional to this, but for terms of order e.
+    """
     if grid_size < 2:
         raise UsageError(f"grid size {grid_size}: at least 2 points are needed")
-    return np.arange(grid_size) / (grid_size - 1)
+    steps = np.arange(grid_size) / (grid_size - 1)
+    if prevalence_prior == "uniform":
+        return steps
+    c = math.asin(1.0 - 2.0 * USUAL_ERROR_RATE)
+    return 1.0 - np.sin(c * (1.0 - steps)) / math.sin(c)
+
+
+def cell_ends(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the ends (G + 1,) of the cells of a grid (G,): half-way between points, and at 0 and 1."""
+    return np.concatenate([[0.0], (grid[1:] + grid[:-1]) / 2.0, [1.0]])
 
 
 def deduplicate(observations: Observations, genotype_prior: str = "major") -> LocusTable:
@@ -152,7 +172,9 @@ def split_by_sample(table: LocusTable) -> list[LocusTable]:
     return parts
 
 
-def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int = MAX_BYTES) -> int:
+def choose_grid_size(
+    observations: Observations, num_rows: int, prevalence_prior: str = "uniform", max_bytes: int = MAX_BYTES
+) -> int:
     """Choose the number of grid points according to the data: ``--grid-size auto``.
 
     A grid is fine enough if its step is about twice the posterior standard deviation of the best-known prevalence; on a
@@ -168,7 +190,8 @@ def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int =
 
         step <= STEP / sqrt(LARGE_CLUSTER I).
 
-    In a pure diploid sample this is STEP 0.6 / sqrt(LARGE_CLUSTER sum(d)). The result is the smallest of `GRID_SIZES`
+    In a pure diploid sample this is STEP 0.6 / sqrt(LARGE_CLUSTER sum(d)), and on the grid of a learned prior it then
+    holds at every prevalence. The result is the smallest of `GRID_SIZES`
     with such a step, or the largest if none has one, but no more points than let ``xi`` and ``likelihood`` of the
     `num_rows` distinct observations fit into `max_bytes`, except that the first of `GRID_SIZES` is always allowed.
     """
@@ -181,7 +204,9 @@ def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int =
     step = STEP / math.sqrt(most) if most > 0.0 else 1.0
     chosen = GRID_SIZES[0]
     for size in GRID_SIZES[1:]:
-        if 1.0 / (chosen - 1) <= step or size * num_rows * BYTES_PER_POINT > max_bytes:
+        grid = prevalence_grid(chosen, prevalence_prior)
+        place = np.searchsorted(grid, KNOWN_PREVALENCE)
+        if grid[place] - grid[place - 1] <= step or size * num_rows * BYTES_PER_POINT > max_bytes:
             break
         chosen = size
     return chosen
@@ -231,18 +256,18 @@ def _genotypes(
 
 def likelihood_grid(
     loci: Loci,
-    grid_size: int,
+    grid: NDArray[np.float64],
     precision: float,
     error_rate: float | None = None,
     tumour_content: float | None = None,
 ) -> XiGrid:
-    """Compute Xi for every distinct observation, at G = `grid_size` prevalences.
+    """Compute Xi for every distinct observation, at the prevalences of a grid (G,).
 
     `precision` is s of the beta-binomial, p ~ Beta(s mean, s (1 - mean)); infinity is the binomial. `error_rate` and
     `tumour_content` are those of :func:`xi_at_prevalences`.
     """
     rows = np.arange(loci.table.num_rows)
-    compute = xi_at_prevalences(loci, rows, prevalence_grid(grid_size)[None, :], np.zeros_like(rows))
+    compute = xi_at_prevalences(loci, rows, grid[None, :], np.zeros_like(rows))
     xi, xi_max = compute(precision, error_rate, tumour_content)
     likelihood = np.exp(xi)
     log_mean = np.log(likelihood.mean(axis=1))
@@ -289,21 +314,21 @@ def xi_at_prevalences(
 
 
 def likelihood_given(
-    loci: Loci, index: NDArray[np.int32], points: NDArray[np.int64], grid_size: int
+    loci: Loci, index: NDArray[np.int32], points: NDArray[np.int64], grid: NDArray[np.float64]
 ) -> Callable[[float, float | None, float | None], float]:
     """Return the log likelihood of the reads of T mutations in D samples, each with a known prevalence.
 
     The likelihood of an observation is needed at one grid point only, so that settings can be compared without tables.
 
     `index` (T, D) has the row of each mutation in each sample, -1 where its reads are left out, and `points` (T, D) the
-    prevalences as points of the grid. The result is a function of precision, error rate and tumour content, which are
-    those of :func:`xi_at_prevalences`.
+    prevalences as points of the `grid` (G,). The result is a function of precision, error rate and tumour content,
+    which are those of :func:`xi_at_prevalences`.
     """
-    cells, counts = distinct_cells(index, points, grid_size)
-    rows, points = np.divmod(cells, grid_size)
+    cells, counts = distinct_cells(index, points, len(grid))
+    rows, points = np.divmod(cells, len(grid))
     order = np.lexsort((points, loci.group[rows]))
     counts = counts[order]
-    compute = xi_at_prevalences(loci, rows[order], prevalence_grid(grid_size)[:, None], points[order])
+    compute = xi_at_prevalences(loci, rows[order], grid[:, None], points[order])
 
     def log_likelihood(precision: float, error_rate: float | None, tumour_content: float | None) -> float:
         """Return the sum of Xi over all reads, with constants; each of its maxima is over a single point."""

@@ -38,6 +38,7 @@ from pyclone_pgsm.likelihoods.pyclone import (
 )
 from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.tumour.base_measure import (
+    UNIFORM,
     all_weights,
     component_masses,
     draw_weights,
@@ -54,6 +55,7 @@ from pyclone_pgsm.tumour.grid import (
     likelihood_given,
     likelihood_grid,
     loci_of,
+    prevalence_grid,
     split_by_sample,
 )
 from pyclone_pgsm.tumour.table_cache import CACHED_BYTES, TableCache, sets_that_fit
@@ -143,8 +145,9 @@ class PyCloneModel(Model):
     `tumour_contents` is inferred; the table's own values are then ignored. `sample_ids` are only needed if there are
     hyperparameters per sample.
 
-    ``index`` (T, D) has the row of each mutation in each sample in the tables of the likelihood, -1 for none. The first
-    ``num_drawn`` hyperparameters, precisions and error rate, are drawn given the prevalences.
+    ``grid`` (G,) are the prevalences at which the likelihood is computed, and ``uniform_masses`` (G,) their masses
+    under a uniform prior. ``index`` (T, D) has the row of each mutation in each sample in the tables of the likelihood,
+    -1 for none. The first ``num_drawn`` hyperparameters, precisions and error rate, are drawn given the prevalences.
     """
 
     def __init__(
@@ -157,7 +160,7 @@ class PyCloneModel(Model):
         tumour_contents: Mapping[str, Uncertain] | None = None,
         prevalence_prior: str = "uniform",
     ) -> None:
-        self.grid_size = grid_size
+        self.grid = prevalence_grid(grid_size, prevalence_prior)
         contents = tumour_contents or {}
         is_split = precision == PER_SAMPLE or bool(contents)
         samples = sample_ids if is_split else [""]
@@ -183,7 +186,9 @@ class PyCloneModel(Model):
             for sample in sample_ids
             if sample in contents
         }
-        self._components = component_masses(grid_size) if prevalence_prior == "learned" else None
+        self._components = component_masses(self.grid) if prevalence_prior == "learned" else None
+        even = np.full(grid_size, 1.0 / grid_size)
+        self.uniform_masses = even if self._components is None else self._components[UNIFORM]
         self.choices = tuple(choices.values())
         weights = [] if self._components is None else weight_names(sample_ids)
         self.hyperparameters: tuple[str, ...] = (*choices, *weights)
@@ -241,7 +246,8 @@ class PyCloneModel(Model):
             likelihood = make_pyclone(self.index, *(np.concatenate(arrays) for arrays in zip(*grids)))
         if self._components is None:
             return likelihood
-        return likelihood._replace(component_means=likelihood.likelihood @ self._components.T)
+        means = likelihood.likelihood @ self._components.T
+        return likelihood._replace(component_means=means, log_mean=np.log(means[:, UNIFORM]))
 
     def _settings(self, values: Values) -> tuple[_Setting, ...]:
         """Return the setting of each part."""
@@ -258,7 +264,7 @@ class PyCloneModel(Model):
     def _make_grid(self, key: tuple[int, _Setting]) -> XiGrid:
         """Compute the tables of a part in a setting."""
         part, setting = key
-        return likelihood_grid(self._parts[part], self.grid_size, *setting)
+        return likelihood_grid(self._parts[part], self.grid, *setting)
 
     def observations(self, values: Values) -> list[tuple[LocusTable, float]]:
         """Return the observations of all samples, or of each sample, with these values, and their precision."""
@@ -332,13 +338,13 @@ class PyCloneModel(Model):
         drawn, others = self.choices[: self.num_drawn], values[self.num_drawn :]
         of_parts = [self._of_part(part, index, points) for part in range(len(self._parts))]
         if self._keeps_all_tables:
-            cells = [distinct_cells(*each, self.grid_size) for each in of_parts]
+            cells = [distinct_cells(*each, len(self.grid)) for each in of_parts]
             for which, choice in enumerate(drawn):
                 value = choice.draw(self._log_likelihoods(which, values, cells), rng)
                 values = (*values[:which], value, *values[which + 1 :])
             return values
         log_likelihoods = [
-            cache(likelihood_given(loci, *each, self.grid_size)) for loci, each in zip(self._parts, of_parts)
+            cache(likelihood_given(loci, *each, self.grid)) for loci, each in zip(self._parts, of_parts)
         ]
 
         def log_density(those_drawn: Values) -> float:
@@ -382,7 +388,7 @@ class PyCloneModel(Model):
         """
         part, first, field, which = key
         values = self.choices[which].values
-        xi = np.empty((self._parts[part].table.num_rows, self.grid_size, len(values)))
+        xi = np.empty((self._parts[part].table.num_rows, len(self.grid), len(values)))
         for v, value in enumerate(values):
             setting = first._replace(**{field: value})
             tables = self._grid((part, setting)) if len(self._parts) > 1 else self._likelihood((setting,))
@@ -409,7 +415,7 @@ class PyCloneModel(Model):
         For an outlier this is the prevalence of the cluster whose label it has.
         """
         mutations, samples = self._watched
-        means = compiled_for(mean_prevalences, PyClone)(likelihood, partition)
+        means = compiled_for(mean_prevalences, PyClone)(likelihood, self.grid, partition)
         return means[partition.position[partition.labels[mutations]], samples].astype(np.float32)
 
     def log_hyperprior(self, values: Values) -> float:

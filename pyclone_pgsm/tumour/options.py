@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import GENOTYPE_PRIORS, Observations
 from pyclone_pgsm.inputs.tumour_content import ContentOption, Uncertain, by_name, checked_means, uncertain
@@ -19,7 +22,7 @@ from pyclone_pgsm.ranges import (
     check_whole,
     refuse,
 )
-from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, deduplicate
+from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, deduplicate, prevalence_grid
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS, PyCloneModel
 from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
@@ -98,7 +101,8 @@ class ModelOptions:
     def resolve(self, observations: Observations) -> TumourOptions:
         """Return the options, completed by those chosen from the data."""
         num_rows = deduplicate(observations, self.genotype_prior).num_rows
-        grid_size = self.grid_size or choose_grid_size(observations.as_seen_by(self.genotype_prior), num_rows)
+        seen = observations.as_seen_by(self.genotype_prior)
+        grid_size = self.grid_size or choose_grid_size(seen, num_rows, self.prevalence_prior)
         contents = uncertain(self.tumour_content, observations.sample_ids)
         return TumourOptions(**{**vars(self), "grid_size": grid_size, "tumour_content": contents})
 
@@ -119,6 +123,11 @@ class TumourOptions(ModelOptions):
     def has_outliers(self) -> bool:
         """Whether mutations may be outliers."""
         return self.outlier_prob > 0.0
+
+    @property
+    def grid(self) -> NDArray[np.float64]:
+        """(G,) prevalences at which likelihoods are computed."""
+        return prevalence_grid(self.grid_size, self.prevalence_prior)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options in JSON's types, without tumour contents and outliers if there are none."""

@@ -3,7 +3,7 @@
 Each of T mutations is an outlier with probability p, independently, whatever its block in the partition of all T. The
 reads of the others follow the model. Those of an outlier arise in one of two ways, with equal probability:
 
-* like those of a mutation on its own, whose prevalence in each sample is not shared and is uniform on the grid;
+* like those of a mutation on its own, whose prevalence in each sample is not shared and is uniform;
 * unlike those of any mutation: the share of variant reads is uniform in each sample, so that all numbers of variant
   reads from 0 to the depth n are equally likely, 1 / (n + 1).
 
@@ -106,7 +106,7 @@ class TumourWithOutliers(PyCloneModel):
         full = likelihood._replace(index=self.index)
         alone = self.outliers & (rng.random(len(self.outliers)) < expit(_log_alone(full) - self._log_any))
         points = points.copy()
-        weights = full.likelihood[full.index[alone]].cumsum(axis=2)
+        weights = (full.likelihood[full.index[alone]] * self.uniform_masses).cumsum(axis=2)
         limit = rng.random((*weights.shape[:2], 1)) * weights[:, :, -1:]
         points[alone] = np.argmax(weights > limit, axis=2)
         return np.where(alone[:, None], full.index, likelihood.index), points

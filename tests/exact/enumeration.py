@@ -30,6 +30,7 @@ __all__ = [
     "component_masses",
     "encode",
     "enumerate_posterior",
+    "learned_grid",
     "poisson_gamma_log_marginal",
     "set_partitions",
     "xi_log_marginal",
@@ -38,9 +39,18 @@ __all__ = [
 SHAPES = ((0.1, 1.0), (1.0, 0.1), (1.0, 1.0))
 
 
+def learned_grid(grid_size: int) -> NDArray[np.float64]:
+    """The prevalences of the grid of a learned prior, (G,)."""
+    angles = np.linspace(np.arccos(0.998), np.pi / 2.0, grid_size)
+    return (np.cos(angles[0]) - np.cos(angles)) / np.cos(angles[0])
+
+
 def component_masses(grid_size: int) -> NDArray[np.float64]:
-    """(3, G) masses of Beta(0.1, 1), Beta(1, 0.1) and Beta(1, 1) in cells that end half-way between grid points."""
-    points = np.linspace(0.0, 1.0, grid_size)
+    """(3, G) masses of Beta(0.1, 1), Beta(1, 0.1) and Beta(1, 1) in the cells of the grid of a learned prior.
+
+    Cells end half-way between grid points.
+    """
+    points = learned_grid(grid_size)
     left = np.concatenate([[0.0], (points[1:] + points[:-1]) / 2])
     right = np.concatenate([left[1:], [1.0]])
     return np.array([stats.beta.cdf(right, *ab) - stats.beta.cdf(left, *ab) for ab in SHAPES])

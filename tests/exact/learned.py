@@ -164,7 +164,7 @@ def enumerate_joint(
             else model.likelihood(values)
         )
         xi = likelihood.xi + likelihood.xi_max[:, None]
-        alone = log_outlier(pyclone_log_marginal(likelihood), data)
+        alone = log_outlier(pyclone_log_marginal(likelihood, ((0.0, 0.0, 1.0),) * data.num_samples), data)
         for labels in set_partitions(T):
             for flags in itertools.product(may_be, repeat=T):
                 outliers = np.array(flags)

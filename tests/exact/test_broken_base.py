@@ -40,16 +40,17 @@ def base_forgotten_in_one_sample(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ends_not_halved(monkeypatch: pytest.MonkeyPatch) -> None:
-    def faulty(grid_size: int) -> NDArray[np.float64]:
-        near_zero = np.diff(np.linspace(0.0, 1.0, grid_size + 1) ** base_measure.SHAPE)
-        return np.array([near_zero, near_zero[::-1], np.full(grid_size, 1.0 / grid_size)])
+    def faulty(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+        near_zero = np.diff(np.linspace(0.0, 1.0, len(grid) + 1) ** base_measure.SHAPE)
+        return np.array([near_zero, near_zero[::-1], np.full(len(grid), 1.0 / len(grid))])
 
     monkeypatch.setattr(tumour_model, "component_masses", faulty)
 
 
 def alone_under_the_uniform_base(monkeypatch: pytest.MonkeyPatch) -> None:
     def faulty(likelihood: PyClone, *arguments: Any) -> PyClone:
-        return with_base(likelihood, *arguments)._replace(log_alone=likelihood.log_alone)
+        alone = np.where(likelihood.index < 0, 0.0, likelihood.log_mean[likelihood.index]).sum(axis=1)
+        return with_base(likelihood, *arguments)._replace(log_alone=alone)
 
     monkeypatch.setattr(tumour_model, "with_base", faulty)
 

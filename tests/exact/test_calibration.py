@@ -20,7 +20,7 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import observations, plugin, pyclone_log_marginal, pyclone_model
-from enumeration import blocks_of, poisson_gamma_log_marginal
+from enumeration import blocks_of, learned_grid, poisson_gamma_log_marginal
 from seating import draw_seating, seating_probability
 
 from pyclone_pgsm.likelihoods.choice import Choice
@@ -130,6 +130,7 @@ def test_a_chain_under_another_prior_is_noticed(prior: AnyPrior, assumed: AnyPri
 # ---------------------------------------------------------------- tumours with a learned base measure
 
 G = 41
+GRID = learned_grid(G)
 CONTENT = 0.9
 OF_TUMOUR = {"particles": 4, "moves": 1, "iterations": 30 + 10 * DRAWS, "burn_in": 30, "thin": 10}
 OF_TUMOUR |= {"anchor_proposal": "uniform", "hyper_every": 1}
@@ -175,7 +176,7 @@ def simulated_tumour(replicate: int) -> Simulated:
     for d in range(2):
         kinds = rng.choice(3, T, p=weights[d])
         drawn = np.array([rng.beta(*list(SHAPES.values())[kind]) for kind in kinds])
-        prevalence[:, d] = np.round(drawn * (G - 1)) / (G - 1)
+        prevalence[:, d] = GRID[np.searchsorted((GRID[1:] + GRID[:-1]) / 2, drawn)]
     genotype = draw_genotypes(np.tile([2, 1, 2], (T, 1)), rng)
     share = variant_share(genotype[:, None], prevalence[labels], CONTENT, 1e-3)
     depth = 1 + rng.poisson(39, (T, 2))
@@ -200,7 +201,7 @@ def draw_of(tumour: Simulated, records: Records, k: int) -> tuple[float, ...]:
     posterior = np.exp(S - S.max())
     point = rng.choice(G, p=posterior / posterior.sum())
     number = records.num_clusters[k]
-    return *records.prior_values[k], *records.values[k], number, point / (G - 1), records.log_joint[k]
+    return *records.prior_values[k], *records.values[k], number, GRID[point], records.log_joint[k]
 
 
 def ranks_among(draws: list[tuple[float, ...]], tumour: Simulated) -> list[int]:

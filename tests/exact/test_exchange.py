@@ -26,7 +26,12 @@ from pyclone_pgsm.tumour.exchange import delta_of_prior
 
 REPLICATES = 120_000
 ENOUGH_REPLICATES = 40_000  # for all faults but these: of the others the one that shows least has p = 1e-20
-SHOW_LESS = ("anchors left out", "share drawn as if all sizes were equal", "ends of moves not tested")
+SHOW_LESS = (
+    "base measure left out",
+    "anchors left out",
+    "share drawn as if all sizes were equal",
+    "ends of moves not tested",
+)
 FEW_REPLICATES = 15_000  # of moves with 200 steps, instead of 10
 MOVES = 12  # in small data most pairs of anchors are in one block, or in blocks that count as separate
 

@@ -41,6 +41,7 @@ from pyclone_pgsm.plots.tumour import tumour_pictures
 from pyclone_pgsm.posterior.rows import Traces
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.tumour.grid import prevalence_grid
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -463,6 +464,24 @@ def test_a_density_of_three_grid_points_is_visible():
         distance = np.abs(image - np.array(to_rgb(colour)) * 255).sum(axis=2)
         rows = np.flatnonzero((distance < 60).any(axis=1))
         assert np.ptp(rows) > 25
+
+
+def test_densities_are_drawn_at_equally_spaced_prevalences():
+    """On a grid whose steps grow, each point with the same probability: the density falls, and the mass stays."""
+    summary = make_summary(20, 2, 3, grid_size=101)
+    grid = prevalence_grid(101, "learned")
+    flat = replace(summary, grid=grid, cluster_density=np.full((3, 2, 101), 1 / 101))
+    even, density = flat.even_densities(np.array([2, 0]))
+    np.testing.assert_allclose(even, np.linspace(0, 1, 101))
+    assert density.shape == (2, 2, 101)
+    widths = np.full(101, 0.01)
+    widths[[0, -1]] = 0.005
+    np.testing.assert_allclose(density @ widths, 1.0)
+    assert (np.diff(density[0, 0, :-3]) < 0).all()
+    mean = density[0, 0] * widths @ even
+    assert mean == pytest.approx(grid.mean(), abs=2e-3)
+    none, _ = replace(flat, cluster_density=np.empty((0, 2, 101))).even_densities(np.array([], int))
+    assert len(none) == 101
 
 
 def test_outlines_are_thinned_but_keep_their_peaks():

@@ -67,6 +67,7 @@ def test_a_cluster_that_many_draws_hold_apart() -> None:
 
 def test_means_of_blocks() -> None:
     """Two blocks in two samples, against the definition."""
+    grid = np.array([0.0, 0.01, 0.03, 0.1, 0.2, 0.25, 0.4, 0.5, 0.7, 0.9, 1.0])
     windows = [[1.0], [0.25, 0.75], [0.5, 0.0, 0.5], [0.1, 0.9]]
     low = [10, 0, 4, 7]
     blocks = BlockPosteriors(
@@ -76,9 +77,9 @@ def test_means_of_blocks() -> None:
         np.concatenate(windows).astype(np.float32),
     )
     expected = [
-        sum((first + k) * mass for k, mass in enumerate(window)) / 10 for first, window in zip(low, windows)
+        sum(grid[first + k] * mass for k, mass in enumerate(window)) for first, window in zip(low, windows)
     ]
-    assert block_means(blocks, 11).ravel() == pytest.approx(expected, abs=1e-6)
+    assert block_means(blocks, grid).ravel() == pytest.approx(expected, abs=1e-6)
 
 
 def test_two_clusters_whose_mutations_are_hardly_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:

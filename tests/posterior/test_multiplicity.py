@@ -11,10 +11,10 @@ from scipy import stats
 from pyclone_pgsm.posterior.multiplicity import Multiplicities, mutant_copies
 from pyclone_pgsm.simulate.tumour import variant_share
 from pyclone_pgsm.tumour.genotypes import LOOSE, genotype_states
-from pyclone_pgsm.tumour.grid import deduplicate, split_by_sample
+from pyclone_pgsm.tumour.grid import deduplicate, prevalence_grid, split_by_sample
 from tests.posterior.test_reads import distribution, observations
 
-GRID = np.linspace(0, 1, 101)
+GRID = prevalence_grid(101, "learned")
 
 
 def random_densities(rng, *shape: int) -> np.ndarray:
@@ -35,9 +35,9 @@ def test_against_sums(s, prior):
         [[1, 1], [1, 1], [0, 0], [0, 0]],
     )
     table, density = deduplicate(seen), random_densities(np.random.default_rng(0), 4, 2)
-    together = Multiplicities([(table, s)], prior)
+    together = Multiplicities([(table, s)], prior, GRID)
     together.find(0, density)
-    apart = Multiplicities([(part, s) for part in split_by_sample(table)], prior)
+    apart = Multiplicities([(part, s) for part in split_by_sample(table)], prior, GRID)
     apart.find(0, density[:1])
     apart.find(1, density[1:])
     np.testing.assert_array_equal(apart.number, together.number)
@@ -63,7 +63,7 @@ def test_against_sums(s, prior):
 
 def test_a_sample_without_reads():
     parts = split_by_sample(deduplicate(observations([[5, 0]], [[9, 0]], [[2, 2]], [[1, 1]])))
-    found = Multiplicities([(part, 80.0) for part in parts], "major")
+    found = Multiplicities([(part, 80.0) for part in parts], "major", GRID)
     found.find(0, random_densities(np.random.default_rng(0), 1, 2))
     assert found.number[0, 0] > 0
     assert found.number[0, 1] == 0
@@ -75,17 +75,18 @@ def test_probabilities_are_calibrated():
     rng = np.random.default_rng(4)
     n, depth = 4000, 60
     states = np.array(genotype_states("major", 3, 1, 2))
-    phi = rng.choice(GRID, n)
+    grid = np.linspace(0, 1, 101)
+    phi = rng.choice(grid, n)
     drawn = states[rng.integers(len(states), size=n)]
-    means = np.array([[variant_share(state, x, 0.8, 0.001) for x in GRID] for state in states], float)
-    at = np.searchsorted(GRID, phi)
+    means = np.array([[variant_share(state, x, 0.8, 0.001) for x in grid] for state in states], float)
+    at = np.searchsorted(grid, phi)
     which = np.array([np.flatnonzero((states == one).all(axis=1))[0] for one in drawn])
     alt = rng.binomial(depth, means[which, at])
     density = stats.binom.pmf(alt[:, None, None], depth, means).sum(axis=1)
     density /= density.sum(axis=1, keepdims=True)
     one = np.ones((n, 1))
     seen = observations(alt[:, None], depth * one, 3 * one, one)
-    found = Multiplicities([(deduplicate(seen), math.inf)], "major")
+    found = Multiplicities([(deduplicate(seen), math.inf)], "major", grid)
     found.find(0, density[:, None])
     right, claimed = found.number[:, 0] == drawn[:, 3], found.probability[:, 0]
     for low, high in ((0.0, 0.6), (0.6, 0.8), (0.8, 1.01)):
@@ -113,7 +114,7 @@ def test_two_states_of_copy_number():
         "subclonal_fraction": np.array([[0.9]]),
     }
     seen = observations([[610]], [[1000]], [[1]], [[1]], **second)
-    found = Multiplicities([(deduplicate(seen), math.inf)], "major")
+    found = Multiplicities([(deduplicate(seen), math.inf)], "major", GRID)
     found.find(0, np.eye(101)[None, None, 100])
     assert found.number[0, 0] == 2
     assert found.probability[0, 0] > 0.9

@@ -17,7 +17,7 @@ from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.tumour import number_of_draws
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
-from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of
+from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of, prevalence_grid
 from pyclone_pgsm.tumour.model import PyCloneModel
 
 G, T, D = 41, 9, 3
@@ -47,7 +47,7 @@ def weights(observations) -> NDArray[np.float64]:
     table = deduplicate(observations)
     found = np.empty((len(DRAWS), T, D, G))
     for m, (labels, precision) in enumerate(zip(DRAWS, PRECISIONS)):
-        xi = likelihood_grid(loci_of(table, "major"), G, precision).xi
+        xi = likelihood_grid(loci_of(table, "major"), prevalence_grid(G), precision).xi
         log_likelihood = np.array(
             [
                 [xi[table.index[i, d]] if observations.has_data[i, d] else np.zeros(G) for d in range(D)]
@@ -67,9 +67,18 @@ def blocks(observations):
     return block_posteriors((model.likelihood((p,)), labels) for p, labels in zip(PRECISIONS, DRAWS))
 
 
-def shortest_interval(mass: NDArray[np.float64], share: float = 0.95) -> tuple[float, float]:
+EVEN, CURVED = prevalence_grid(G), prevalence_grid(G, "learned")
+
+
+def cells(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.concatenate([[0.0], grid[:-1] + np.diff(grid) / 2, [1.0]])
+
+
+def shortest_interval(
+    mass: NDArray[np.float64], grid: NDArray[np.float64] | None = None, share: float = 0.95
+) -> tuple[float, float]:
     """Of a piecewise uniform density on the cells around the grid points, by trying very many left ends."""
-    edges = np.clip((np.arange(len(mass) + 1) - 0.5) / (len(mass) - 1), 0, 1)
+    edges = cells(np.linspace(0, 1, len(mass)) if grid is None else grid)
     below = np.append(0, np.cumsum(mass)) / mass.sum()
     strict = below + np.arange(len(below)) * 1e-15
     lefts = np.concatenate([edges, np.interp(strict - share, strict, edges)])
@@ -81,27 +90,25 @@ def shortest_interval(mass: NDArray[np.float64], share: float = 0.95) -> tuple[f
     return lefts[possible][best], rights[best]
 
 
-def mass_above(mass: NDArray[np.float64], threshold: float) -> float:
+def mass_above(mass: NDArray[np.float64], grid: NDArray[np.float64], threshold: float) -> float:
     """Of a piecewise uniform density on the cells around the grid points."""
-    edges = np.clip((np.arange(len(mass) + 1) - 0.5) / (len(mass) - 1), 0, 1)
-    return 1.0 - np.interp(threshold, edges, np.append(0, np.cumsum(mass)) / mass.sum())
+    return 1.0 - np.interp(threshold, cells(grid), np.append(0, np.cumsum(mass)) / mass.sum())
 
 
-def check(moments, weights: NDArray[np.float64]) -> None:
+def check(moments, weights: NDArray[np.float64], grid: NDArray[np.float64]) -> None:
     """Moments (n, D) against posteriors (n, D, G)."""
-    grid = np.linspace(0, 1, G)
     mean = weights @ grid
     np.testing.assert_allclose(moments.mean, mean, atol=2e-7)
     variance = (weights * (grid - mean[..., np.newaxis]) ** 2).sum(axis=-1)
     np.testing.assert_allclose(moments.std, np.sqrt(variance), atol=2e-6)
-    edges = np.clip((np.arange(G + 1) - 0.5) / (G - 1), 0, 1)
+    edges = cells(grid)
     for found, threshold in ((moments.prob_present, 0.01), (moments.prob_clonal, 0.95)):
-        expected = [mass_above(weights[where], threshold) for where in np.ndindex(mean.shape)]
+        expected = [mass_above(weights[where], grid, threshold) for where in np.ndindex(mean.shape)]
         np.testing.assert_allclose(found.ravel(), expected, atol=2e-6)
     assert ((moments.lower <= moments.mean) & (moments.mean <= moments.upper)).all()
     for where in np.ndindex(mean.shape):
         lower, upper = moments.lower[where], moments.upper[where]
-        best = shortest_interval(weights[where])
+        best = shortest_interval(weights[where], grid)
         if not best[0] <= mean[where] <= best[1]:
             np.testing.assert_allclose(
                 [lower, upper], [min(best[0], mean[where]), max(best[1], mean[where])], atol=2e-5
@@ -120,7 +127,7 @@ def one_posterior(mass: NDArray[np.float64], thresholds: Thresholds = DEFAULT_TH
         np.array([0, len(mass)]),
         (mass / mass.sum()).astype(np.float32),
     )
-    return mutation_prevalences(blocks, np.zeros((1, 1), np.int64), len(mass), thresholds)
+    return mutation_prevalences(blocks, np.zeros((1, 1), np.int64), np.linspace(0, 1, len(mass)), thresholds)
 
 
 def normal(mean: float, sd: float) -> NDArray[np.float64]:
@@ -170,15 +177,16 @@ def test_peaks(mass, peaks):
     assert one_posterior(mass).peaks.tolist() == [[peaks]]
 
 
-def test_mutations(blocks, weights, observations):
-    moments = mutation_prevalences(blocks, DRAWS, G)
-    check(moments, weights.mean(axis=0))
+@pytest.mark.parametrize("grid", [EVEN, CURVED], ids=["even", "curved"])
+def test_mutations(blocks, weights, grid):
+    moments = mutation_prevalences(blocks, DRAWS, grid)
+    check(moments, weights.mean(axis=0), grid)
     assert (moments.std >= 0).all()
 
 
 def test_mutation_alone_without_data_is_flat(blocks, observations):
     assert not observations.has_data.all()
-    alone = mutation_prevalences(blocks._replace(first_block=blocks.first_block[3:5]), DRAWS[3:4], G)
+    alone = mutation_prevalences(blocks._replace(first_block=blocks.first_block[3:5]), DRAWS[3:4], EVEN)
     for i, d in np.argwhere(~observations.has_data):
         # the first and the last point have half a cell
         assert alone.mean[i, d] == pytest.approx(0.5, abs=1e-6)
@@ -188,14 +196,15 @@ def test_mutation_alone_without_data_is_flat(blocks, observations):
 
 
 def test_mutation_without_data_borrows_from_its_block(blocks, observations):
-    together = mutation_prevalences(blocks._replace(first_block=blocks.first_block[2:4]), DRAWS[2:3], G)
+    together = mutation_prevalences(blocks._replace(first_block=blocks.first_block[2:4]), DRAWS[2:3], EVEN)
     np.testing.assert_array_equal(together.mean, np.broadcast_to(together.mean[0], (T, D)))
 
 
-def test_clusters(blocks, weights):
+@pytest.mark.parametrize("grid", [EVEN, CURVED], ids=["even", "curved"])
+def test_clusters(blocks, weights, grid):
     """The posterior of a cluster is that of the block that holds most of its mutations; ties: the mean of these."""
     labels = np.array([0, 0, 1, 1, 2, 2, 0, 0, 0])
-    moments, density = cluster_prevalences(blocks, DRAWS, labels, G)
+    moments, density = cluster_prevalences(blocks, DRAWS, labels, grid)
     expected = np.empty((3, D, G))
     for cluster in range(3):
         chosen = []
@@ -206,7 +215,7 @@ def test_clusters(blocks, weights):
         expected[cluster] = np.mean(chosen, axis=0)
     np.testing.assert_allclose(density, expected, atol=1e-7)
     np.testing.assert_allclose(density.sum(axis=-1), 1.0, atol=1e-12)
-    check(moments, expected)
+    check(moments, expected, grid)
 
 
 def test_a_cluster_does_not_depend_on_the_order_of_its_mutations(blocks):
@@ -215,8 +224,8 @@ def test_a_cluster_does_not_depend_on_the_order_of_its_mutations(blocks):
     labels = np.array([0, 0, 1, 1, 1, 1, 1, 1, 1])
     swapped = DRAWS.copy()
     swapped[:, [0, 1]] = DRAWS[:, [1, 0]]
-    one, _ = cluster_prevalences(blocks, DRAWS, labels, G)
-    other, _ = cluster_prevalences(blocks, swapped, labels, G)
+    one, _ = cluster_prevalences(blocks, DRAWS, labels, EVEN)
+    other, _ = cluster_prevalences(blocks, swapped, labels, EVEN)
     np.testing.assert_allclose(one.mean[0], other.mean[0], rtol=1e-12)
 
 
@@ -244,7 +253,7 @@ def test_all_mass_on_one_point(where, blocks):
         start=np.array([0, 1]),
         mass=np.ones(1, np.float32),
     )
-    moments = mutation_prevalences(one, np.zeros((1, 1), int), G)
+    moments = mutation_prevalences(one, np.zeros((1, 1), int), EVEN)
     at = where / (G - 1)
     assert moments.mean[0, 0] == pytest.approx(at)
     assert moments.std[0, 0] == 0.0

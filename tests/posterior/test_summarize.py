@@ -232,7 +232,7 @@ def test_summary_of_an_easy_tumour(criterion, trace, tumour):
 def test_prevalences_of_few_mutations_are_those_of_all_draws(trace):
     partitions, blocks = read_blocks(trace, kept_rows(trace))
     assert len(partitions) == 400
-    expected = mutation_prevalences(blocks, partitions, trace.options.model.grid_size)
+    expected = mutation_prevalences(blocks, partitions, trace.options.model.grid)
     np.testing.assert_allclose(summarize(trace).summary.mean, expected.mean, atol=1e-12)
 
 

@@ -37,6 +37,7 @@ from pyclone_pgsm.tumour.base_measure import (
     log_prior_density,
     weight_names,
 )
+from pyclone_pgsm.tumour.grid import prevalence_grid
 from pyclone_pgsm.tumour.model import PyCloneModel
 from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
@@ -58,7 +59,7 @@ def log_base(weights: NDArray[np.float64], grid_size: int) -> NDArray[np.float64
 @pytest.mark.parametrize("grid_size", [2, 11, 101, 1601])
 def test_masses_are_those_of_the_cells(grid_size: int) -> None:
     """Cells end half-way between points and at 0 and 1; those at the ends are half as wide."""
-    found = component_masses(grid_size)
+    found = component_masses(prevalence_grid(grid_size, "learned"))
     np.testing.assert_allclose(found, enumeration.component_masses(grid_size), rtol=1e-9)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
     assert found.min() > 0
@@ -111,7 +112,7 @@ def test_the_likelihood_has_the_base_measure() -> None:
 def test_drawn_weights_given_prevalences() -> None:
     """Dirichlet(1 + n_0, 1 + n_1, 2 + n_2), averaged over the components of three blocks, in each of two samples."""
     points = np.array([[0, 10], [1, 5], [9, 0]])
-    components = component_masses(11)
+    components = component_masses(enumeration.learned_grid(11))
     rng = np.random.default_rng(3)
     drawn = np.array([draw_weights(points, WEIGHTS, components, rng) for _ in range(20_000)])
     for d in range(2):
@@ -138,15 +139,18 @@ def test_weights_of_one_component_stay_above_zero() -> None:
     all_absent = np.zeros((100_000, 1), np.int64)
     weights = np.array([[1.0 - 2e-9, 1e-9, 1e-9]])
     for _ in range(20):
-        weights = all_weights(draw_weights(all_absent, weights, component_masses(101), rng))
+        weights = all_weights(
+            draw_weights(all_absent, weights, component_masses(enumeration.learned_grid(101)), rng)
+        )
         assert weights.min() > 0
         assert np.isfinite(log_prior_density(weights))
 
 
 def test_prevalences_are_of_the_cells() -> None:
     drawn = draw_prevalences(WEIGHTS, 20_000, np.random.default_rng(5))
+    grid = enumeration.learned_grid(11)
     for d in range(2):
-        counts = np.bincount(np.round(drawn[:, d] * 10).astype(int), minlength=11)
+        counts = np.bincount(np.abs(drawn[:, d, None] - grid).argmin(axis=1), minlength=11)
         assert chi_square_p_value(counts, WEIGHTS[d] @ enumeration.component_masses(11)) > 1e-4
 
 
@@ -197,14 +201,14 @@ def test_mean_prevalences_by_their_definition(deep: tuple[PyCloneModel, NDArray[
     partition, rng = built(likelihood, labels), np.random.default_rng(1)
     for _ in range(3):
         partition, _ = compiled_for(gibbs_sweep, PyClone)(likelihood, tables, partition, model.order, rng)
-    found = compiled_for(mean_prevalences, PyClone)(likelihood, partition)
+    found = compiled_for(mean_prevalences, PyClone)(likelihood, model.grid, partition)
     blocks = partition.position[partition.labels]
     assert found.shape == (blocks.max() + 1, 2)
     for b, d in np.ndindex(found.shape):
         rows = likelihood.index[blocks == b, d]
         log_p = likelihood.log_base[d] + likelihood.xi[rows[rows >= 0]].sum(axis=0)
         p = np.exp(log_p - log_p.max())
-        assert found[b, d] == pytest.approx(p @ np.linspace(0, 1, 401) / p.sum(), rel=1e-7)
+        assert found[b, d] == pytest.approx(p @ enumeration.learned_grid(401) / p.sum(), rel=1e-7)
 
 
 def test_outliers_tell_nothing_of_the_weights() -> None:

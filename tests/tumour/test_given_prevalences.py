@@ -30,11 +30,13 @@ from pyclone_pgsm.tumour.grid import (
     likelihood_given,
     likelihood_grid,
     loci_of,
+    prevalence_grid,
 )
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PRECISION, PyCloneModel
 from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
 G = 201
+GRID = prevalence_grid(G, "learned")
 FINITE = PRECISION.values
 
 
@@ -63,7 +65,7 @@ def test_the_likelihood_does_not_depend_on_the_threads_of_blas() -> None:
     table = deduplicate(data)
     points = clusters[:, None] + np.zeros(4, np.int64)
     assert len(distinct_cells(table.index, points, G)[0]) > 10_000
-    log_likelihood = likelihood_given(loci_of(table, "major"), table.index, points, G)
+    log_likelihood = likelihood_given(loci_of(table, "major"), table.index, points, GRID)
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads):
@@ -92,14 +94,14 @@ def test_the_likelihood_is_that_of_the_tables(
     told = replace(table, error_rate=np.where(np.isnan(table.error_rate), 2e-3, table.error_rate))
     if content is not None:
         told = replace(told, tumour_content=np.full(table.num_rows, content))
-    grid = likelihood_grid(loci_of(told, "major"), G, precision)
+    grid = likelihood_grid(loci_of(told, "major"), GRID, precision)
     known = table.index >= 0
     rows = table.index[known]
     expected = (grid.xi[rows, points[known]] + grid.xi_max[rows]).sum()
     loci = loci_of(table, "major")
-    reads = likelihood_given(loci, table.index, points, G)
+    reads = likelihood_given(loci, table.index, points, GRID)
     assert reads(precision, 2e-3, content) == pytest.approx(expected, rel=1e-10)
-    nothing = likelihood_given(loci, table.index[:0], points[:0], G)
+    nothing = likelihood_given(loci, table.index[:0], points[:0], GRID)
     assert nothing(precision, 2e-3, content) == 0.0
 
 
@@ -135,7 +137,7 @@ def test_tables_need_not_be_made(
         index, points = model.rows_and_points(likelihood, points, rng)
         of_parts = [model._of_part(part, index, points) for part in range(len(model._parts))]
         cells = [distinct_cells(*each, G) for each in of_parts]
-        computed = [likelihood_given(loci, *each, G) for loci, each in zip(model._parts, of_parts)]
+        computed = [likelihood_given(loci, *each, GRID) for loci, each in zip(model._parts, of_parts)]
         for which, choice in enumerate(model.choices[: model.num_drawn]):
             found = model._log_likelihoods(which, start, cells)
             expected = [

@@ -10,11 +10,13 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats
 from xi_reference import Row, log_likelihoods, log_pmf_scipy, log_pmf_sum, observations
 
@@ -25,6 +27,7 @@ from pyclone_pgsm.tumour.grid import (
     GRID_SIZES,
     LocusTable,
     XiGrid,
+    cell_ends,
     choose_grid_size,
     deduplicate,
     likelihood_grid,
@@ -86,7 +89,7 @@ def precisions(largest: float) -> st.SearchStrategy[float]:
 
 def check_against(reference, data: list[Row], grid_size: int, prior: str, precision: float) -> None:
     table = deduplicate(observations([[row] for row in data]))
-    grid = likelihood_grid(loci_of(table, prior), grid_size, precision)
+    grid = likelihood_grid(loci_of(table, prior), prevalence_grid(grid_size), precision)
     for u in range(table.num_rows):
         expected = log_likelihoods(row_at(table, u), grid_size, prior, precision, reference)
         np.testing.assert_allclose(absolute(grid, u), expected, rtol=1e-10, atol=1e-10)
@@ -156,7 +159,7 @@ def test_many_rows_in_one_group() -> None:
     rng = np.random.default_rng(4)
     data = [Row(int(alt), int(ref), 2, 1, 2, 0.7) for alt, ref in rng.poisson((30, 60), (300, 2))]
     table = deduplicate(observations([[row] for row in data]))
-    grid = likelihood_grid(loci_of(table, "major"), 301, 150.0)
+    grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(301), 150.0)
     for u in range(0, table.num_rows, 60):
         expected = log_likelihoods(row_at(table, u), 301, "major", 150.0)
         np.testing.assert_allclose(absolute(grid, u), expected, rtol=1e-10, atol=1e-10)
@@ -166,7 +169,7 @@ def test_many_rows_in_one_group() -> None:
 @given(groups(400), st.integers(2, 120), PRIORS, precisions(1e6))
 def test_parts_fit_together(data: list[Row], grid_size: int, prior: str, precision: float) -> None:
     table = deduplicate(observations([[row] for row in data]))
-    grid = likelihood_grid(loci_of(table, prior), grid_size, precision)
+    grid = likelihood_grid(loci_of(table, prior), prevalence_grid(grid_size), precision)
     assert grid.xi.shape == grid.likelihood.shape == (table.num_rows, grid_size)
     assert grid.xi.dtype == np.float64
     assert grid.xi.flags.c_contiguous
@@ -182,7 +185,7 @@ def test_parts_fit_together(data: list[Row], grid_size: int, prior: str, precisi
 def test_probabilities_sum_to_one(precision: float) -> None:
     depth = 37
     table = deduplicate(observations([[Row(alt, depth - alt, 3, 1, 2, 0.6)] for alt in range(depth + 1)]))
-    grid = likelihood_grid(loci_of(table, "parental"), 11, precision)
+    grid = likelihood_grid(loci_of(table, "parental"), prevalence_grid(11), precision)
     total = np.exp(grid.xi + grid.xi_max[:, None]).sum(axis=0)
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
@@ -207,7 +210,7 @@ def test_a_few_points_of_each_row_are_those_of_the_grid(precision: float) -> Non
     points = np.array([[0, 7, 14, 21], [50, 49, 48, 48], [3, 4, 5, 6]])
     places = rng.integers(3, size=150)
     loci = loci_of(table, "major")
-    grid = likelihood_grid(loci_of(table, "major"), 51, precision)
+    grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(51), precision)
     expected = grid.xi[rows[:, None], points[places]] + grid.xi_max[rows, None]
     xi, xi_max = xi_at_prevalences(loci, rows, points / 50, places)(precision, None, None)
     assert (xi.max(axis=1) == 0.0).all()
@@ -223,7 +226,7 @@ def absolute_of(
     row: Row, prior: str = "major", precision: float = math.inf, grid_size: int = 21
 ) -> np.ndarray:
     table = deduplicate(observations([[row]]))
-    return absolute(likelihood_grid(loci_of(table, prior), grid_size, precision), 0)
+    return absolute(likelihood_grid(loci_of(table, prior), prevalence_grid(grid_size), precision), 0)
 
 
 def test_clonal_copies_by_hand() -> None:
@@ -323,10 +326,10 @@ def test_very_many_copies_in_both_states() -> None:
 
 def test_large_precision_approaches_the_binomial() -> None:
     table = some_data()
-    binomial = likelihood_grid(loci_of(table, "major"), 51, math.inf)
+    binomial = likelihood_grid(loci_of(table, "major"), prevalence_grid(51), math.inf)
     gaps = []
     for precision in (1e6, 1e8, 1e10):
-        near = likelihood_grid(loci_of(table, "major"), 51, precision)
+        near = likelihood_grid(loci_of(table, "major"), prevalence_grid(51), precision)
         gaps.append(np.abs(near.likelihood - binomial.likelihood).max())
     # The first-order term is n^2/s, so a hundred times the precision is a hundredth of the gap.
     assert gaps[0] < 0.1
@@ -344,7 +347,7 @@ def test_probabilities_of_two_states_sum_to_one(precision: float) -> None:
     depth = 37
     data = [Row(alt, depth - alt, 2, 1, 2, 0.6, 1e-3, 4, 2, 0.45) for alt in range(depth + 1)]
     table = deduplicate(observations([[row] for row in data]))
-    grid = likelihood_grid(loci_of(table, "major"), 11, precision)
+    grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(11), precision)
     total = np.exp(grid.xi + grid.xi_max[:, None]).sum(axis=0)
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
@@ -353,8 +356,8 @@ def test_rows_need_not_be_sorted() -> None:
     table = some_data()
     order = np.random.default_rng(2).permutation(table.num_rows)
     shuffled = LocusTable(**{name: getattr(table, name)[order] for name in COLUMNS}, index=table.index)
-    sorted_grid = likelihood_grid(loci_of(table, "major"), 21, 300.0)
-    shuffled_grid = likelihood_grid(loci_of(shuffled, "major"), 21, 300.0)
+    sorted_grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(21), 300.0)
+    shuffled_grid = likelihood_grid(loci_of(shuffled, "major"), prevalence_grid(21), 300.0)
     np.testing.assert_allclose(shuffled_grid.xi, sorted_grid.xi[order], rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(shuffled_grid.xi_max, sorted_grid.xi_max[order], rtol=1e-10, atol=1e-10)
 
@@ -364,7 +367,7 @@ def test_threads_do_not_disturb_each_other() -> None:
     values = [10.0, 100.0, 1000.0, math.inf] * 3
 
     def compute(precision: float) -> XiGrid:
-        return likelihood_grid(loci_of(table, "major"), 101, precision)
+        return likelihood_grid(loci_of(table, "major"), prevalence_grid(101), precision)
 
     alone = {precision: compute(precision) for precision in set(values)}
     with ThreadPoolExecutor(4) as pool:
@@ -377,13 +380,13 @@ def test_runs_uncompiled() -> None:
 import sys
 sys.path.insert(0, sys.argv[1])
 from xi_reference import Row, observations
-from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of
+from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of, prevalence_grid
 import numpy as np
 data = [Row(5, 9, 2, 0), Row(30, 10, 2, 0), Row(2, 0), Row(9000, 40000), Row(900, 100, 9, 0),
         Row(5, 9, 2, 0, 2, 0.9, 1e-3, 1, 1, 0.4)]
 table = deduplicate(observations([[row] for row in data]))
 for precision in (40.0, np.inf):
-    grid = likelihood_grid(loci_of(table, "total"), 4, precision)
+    grid = likelihood_grid(loci_of(table, "total"), prevalence_grid(4), precision)
     print(*(value.hex() for value in (grid.xi + grid.xi_max[:, None]).ravel()))
 """
     outputs = []
@@ -400,7 +403,7 @@ def test_no_data_at_all() -> None:
     table = deduplicate(observations([[None, None]]))
     assert table.num_rows == 0
     np.testing.assert_array_equal(table.index, [[-1, -1]])
-    grid = likelihood_grid(loci_of(table, "major"), 7, math.inf)
+    grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(7), math.inf)
     assert grid.xi.shape == (0, 7)
 
 
@@ -456,6 +459,11 @@ def test_interning_survives_huge_values() -> None:
 def test_prevalence_grid() -> None:
     np.testing.assert_array_equal(prevalence_grid(5), [0.0, 0.25, 0.5, 0.75, 1.0])
     assert prevalence_grid(1601)[-1] == 1.0
+    for grid_size in (2, 11, 101, 1601):
+        grid = prevalence_grid(grid_size, "learned")
+        assert (grid[0], grid[-1]) == (0.0, 1.0)
+        angle = np.arccos(1 - 2e-3 - grid)
+        np.testing.assert_allclose(np.diff(angle), (angle[-1] - angle[0]) / (grid_size - 1), rtol=3e-3)
     with pytest.raises(UsageError) as caught:
         prevalence_grid(1)
     assert str(caught.value) == "grid size 1: at least 2 points are needed"
@@ -472,7 +480,7 @@ def test_prevalence_grid() -> None:
 )
 def test_unusable_options(grid_size: int, prior: str, precision: float, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        likelihood_grid(loci_of(some_data(), prior), grid_size, precision)
+        likelihood_grid(loci_of(some_data(), prior), prevalence_grid(grid_size), precision)
     assert str(caught.value).startswith(message)
 
 
@@ -481,7 +489,7 @@ def chosen(
     depths: list[int],
     num_rows: int = 10,
     locus: Row = Row(0, 0),  # noqa: B008
-    **options: int,
+    **options: Any,
 ) -> int:
     """The size for mutations at equal loci, with these depths in the samples."""
     return choose_grid_size(at_equal_loci(mutations, depths, locus), num_rows, **options)
@@ -509,6 +517,31 @@ def test_grid_size_grows_with_depth_and_mutations() -> None:
         assert sizes == sorted(sizes)
     assert chosen(1, [10]) == GRID_SIZES[0]
     assert chosen(100_000, [10_000]) == GRID_SIZES[-1]
+
+
+def test_a_cluster_between_two_points_of_the_grid_loses_little() -> None:
+    """A quarter of all mutations: the log marginal likelihood, against an integral, half-way between two points."""
+    mutations, depth = 100, 1000
+
+    def loss(prior: str, prevalence: float) -> float:
+        grid = prevalence_grid(chosen(4 * mutations, [depth], prevalence_prior=prior), prior)
+        place = np.searchsorted(grid, prevalence)
+        phi = grid[place - 1 : place + 1].mean()
+
+        def log_likelihood(x: NDArray[np.float64]) -> NDArray[np.float64]:
+            reads, share, given = mutations * depth, phi / 2 + 0.001, x / 2 + 0.001
+            return reads * (share * np.log(given / share) + (1 - share) * np.log((1 - given) / (1 - share)))
+
+        fine = np.linspace(0, 1, 200_001)
+        return float(
+            np.log(np.trapezoid(np.exp(log_likelihood(fine)), fine))
+            - np.log(np.diff(cell_ends(grid)) @ np.exp(log_likelihood(grid)))
+        )
+
+    prevalences = (0.0005, 0.002, 0.01, 0.05, 0.2, 0.5, 0.9)
+    assert max(abs(loss("learned", prevalence)) for prevalence in prevalences) < 0.1
+    assert loss("uniform", 0.2) < 0.1  # equal steps are small enough here, but not for smaller prevalences
+    assert loss("uniform", 0.01) > 1.0
 
 
 def test_grid_size_by_hand() -> None:

@@ -26,6 +26,7 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import adjusted_rand
 from pyclone_pgsm.simulate.tumour import draw_alt_counts
 from pyclone_pgsm.tumour.base_measure import DIRICHLET, SHAPE
+from pyclone_pgsm.tumour.grid import cell_ends
 from pyclone_pgsm.tumour.model import PRECISION
 from pyclone_pgsm.tumour.options import ModelOptions
 
@@ -88,10 +89,9 @@ def judge(tumour: Tumour, seed: int) -> tuple[NDArray[np.float64], float, float]
     kept = [k for k, done in enumerate(records.iteration) if done > settings.lengths[1]]
     draws = np.array([records.labels[k] for k in kept])
     blocks = block_posteriors((model.likelihood(records.values[k]), records.labels[k]) for k in kept)
-    G = options.grid_size
-    _, density = cluster_prevalences(blocks, draws, np.arange(data.num_mutations), G)
+    _, density = cluster_prevalences(blocks, draws, np.arange(data.num_mutations), options.grid)
     below = np.concatenate([np.zeros((*density.shape[:2], 1)), np.cumsum(density, axis=2)], axis=2)
-    cell = np.rint(tumour.prevalence * (G - 1)).astype(int)[:, :, None]
+    cell = np.searchsorted(cell_ends(options.grid)[1:-1], tumour.prevalence)[:, :, None]
     lower, upper = (np.take_along_axis(below, cell + step, axis=2)[:, :, 0] for step in (0, 1))
     found = np.random.default_rng((seed, 1)).uniform(lower, upper)
     labels = consensus(draws, "vi", rng=np.random.default_rng(seed))

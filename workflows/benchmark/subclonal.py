@@ -65,12 +65,13 @@ def alone(
     """(T, D) posterior mean of each mutation's prevalence given its own reads, and whether the truth is among the
     likeliest points of the grid that hold 95 %."""
     table = deduplicate(observations)
-    weights = likelihood_grid(loci_of(table, "major"), GRID, np.inf).likelihood
+    grid = prevalence_grid(GRID)
+    weights = likelihood_grid(loci_of(table, "major"), grid, np.inf).likelihood
     weights = (weights / weights.sum(axis=1, keepdims=True))[table.index]
     nearest = np.rint(true * (GRID - 1)).astype(int)
     at_truth = np.take_along_axis(weights, nearest[..., np.newaxis], axis=-1)
     likelier = np.where(weights > at_truth, weights, 0.0).sum(axis=-1)
-    return weights @ prevalence_grid(GRID), likelier < INTERVAL
+    return weights @ grid, likelier < INTERVAL
 
 
 def kinds(simulation: Simulation) -> dict[str, NDArray[np.bool_]]:

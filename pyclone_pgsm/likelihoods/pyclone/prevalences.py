@@ -42,8 +42,8 @@ def draw_point(likelihood, stat, d, uniform):
     return k
 
 
-def mean_prevalences(likelihood, partition):
-    """Return the posterior mean of the prevalence of each block in each sample, (K, D)."""
+def mean_prevalences(likelihood, grid, partition):
+    """Return the posterior mean of the prevalence of each block in each sample, (K, D); `grid` (G,) prevalences."""
     D = likelihood.index.shape[1]
     G, C = likelihood.xi.shape[1], likelihood.low.shape[1]
     means = np.zeros((partition.counter[0], D))
@@ -52,5 +52,5 @@ def mean_prevalences(likelihood, partition):
         for d in range(D):
             part = part_of(0, d, G, C)
             for k in range(int(stat[part.lo]), int(stat[part.hi])):
-                means[b, d] += stat[part.weights + k] * k
-    return means / (G - 1)
+                means[b, d] += stat[part.weights + k] * grid[k]
+    return means
