@@ -140,7 +140,7 @@ DENSITY_OPTIONS = grouped(
             str,
             "learned",
             "Prior of a cluster's prevalence in a sample: learned (near 0, near 1 or anywhere, in shares that are "
-            "learned for each sample) or uniform (PyClone's).",
+            "learned for each sample) or uniform (PyClone's, whose grid is coarse for small prevalences).",
             "learned|uniform",
         ),
         "outlier_prob": (

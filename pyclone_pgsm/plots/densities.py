@@ -49,13 +49,13 @@ def cluster_densities(summary: Summary) -> Figure:
         total, style.HEADER + panel_rows * (height + title) + 0.17, "Cluster densities", subtitle
     )
     names = style.short_names([summary.sample_ids[d] for d in samples], int(width * 13))
-    densities = summary.even_densities(shown)
+    grid, densities = summary.even_densities(shown, samples)
     for place, (d, name) in enumerate(zip(samples, names)):
         i, j = divmod(place, columns)
         top = style.HEADER + 0.25 + i * (height + title)
         axes = style.add_axes(figure, left + j * (width + gap), top, width, height)
         style.cluster_rows(axes, labels if j == 0 else [""] * len(labels))
-        _draw_panel(axes, summary, d, *densities, shown, rows)
+        _draw_panel(axes, summary, d, grid, densities[:, place], shown, rows)
         axes.set_title(name, fontsize=style.TEXT, color=style.INK, pad=4)
         if place + columns >= num_samples:
             axes.set_xlabel("cellular prevalence", labelpad=2)
@@ -74,7 +74,7 @@ def _draw_panel(
     colours = np.array(appearance.cluster_colours(summary.cluster_size))[shown]
     sharing = np.bincount(rows)[rows]
     bases = rows + 0.35
-    shapes = [_outline(grid, density, base) for density, base in zip(densities[:, sample], bases)]
+    shapes = [_outline(grid, density, base) for density, base in zip(densities, bases)]
     style.unit_axis(axes, "x")
     axes.hlines(np.unique(bases), 0, 1, color=style.RULE, linewidth=0.6, zorder=1)
     fills = np.column_stack([to_rgba_array(colours)[:, :3], 0.35 / sharing])

@@ -178,7 +178,7 @@ def _shortest_interval(mass, ends, lo, hi, share):
         if left < lo:
             break
         end = ends[left + 1] - (ends[left + 1] - ends[left]) * (share - held) / mass[left]
-        # of equally long ones, that which reaches 1, or else the first that was found
+        # one that reaches 1 may be as long as the best so far; another must be shorter, by more than rounding
         tie = 1e-12 if right == len(mass) - 1 else -1e-12
         if ends[right + 1] - end < best_right - best_left + tie:
             best_left, best_right = end, ends[right + 1]
@@ -240,18 +240,18 @@ def _count_peaks(mass, ends, lo, hi):
 
 
 @compiled
-def _mixtures(rows, weights, low, start, mass, present_above, clonal_above, grid, ends, means):
+def _mixtures(rows, weights, low, start, mass, present_above, clonal_above, grid, ends, posteriors):
     """Summarise weighted means of the windows of blocks ``rows`` (n, M), as (7, n, D) in the order of `Moments`.
 
     The weights (n, M), or (1, M) for all, are 0 where there is no block. The prevalences are `grid` (G,), and `ends`
-    (G + 1,) those of their cells. The means are written to ``means`` (n, D, G).
+    (G + 1,) those of their cells. The means are written to ``posteriors`` (n, D, G).
     """
     n, M = rows.shape
-    D, grid_size = means.shape[1:]
+    D, grid_size = posteriors.shape[1:]
     moments = np.empty((7, n, D))
     for i in range(n):
         for d in range(D):
-            mixed = means[i, d]
+            mixed = posteriors[i, d]
             mixed[:] = 0.0
             lo = grid_size
             hi = np.int64(0)

@@ -1,5 +1,6 @@
 """Summary of a tumour, the source of its tables and pictures."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -104,13 +105,19 @@ class Summary:
         """K."""
         return len(self.cluster_size)
 
-    def even_densities(self, clusters: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return G equally spaced prevalences, and the posterior densities (k, D, G) of some clusters there."""
-        even = np.linspace(0.0, 1.0, len(self.grid))
+    def even_densities(
+        self, clusters: NDArray[np.int64], samples: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return n equally spaced prevalences, and the posterior densities (k, d, n) of some clusters and samples.
+
+        Their steps are as large as the largest of the grid, and the densities are means over their cells.
+        """
+        even = np.linspace(0.0, 1.0, math.floor(1.0 / np.diff(self.grid).max() + 1e-6) + 1)
         ends, even_ends = cell_ends(self.grid), cell_ends(even)
-        below = np.insert(self.cluster_density[clusters].cumsum(axis=2), 0, 0.0, axis=2)
-        at_ends = np.empty(below.shape)
-        for place in np.ndindex(below.shape[:2]):
+        masses = self.cluster_density[np.ix_(clusters, samples)]
+        below = np.insert(masses.cumsum(axis=2), 0, 0.0, axis=2)
+        at_ends = np.empty((*masses.shape[:2], len(even_ends)))
+        for place in np.ndindex(masses.shape[:2]):
             at_ends[place] = np.interp(even_ends, ends, below[place])
         return even, np.diff(at_ends, axis=2) / np.diff(even_ends)
 

@@ -195,7 +195,7 @@ def densities() -> dict[str, Any]:
 def density_values(summary: Summary) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return clusters (k,), prevalences (n,) and posterior densities (k, D, n), each scaled to a maximum of 1."""
     shown = appearance.largest_clusters(summary.cluster_size, MOST_DENSITIES)
-    grid, values = summary.even_densities(shown)
+    grid, values = summary.even_densities(shown, np.arange(len(summary.sample_ids)))
     step = max(1, math.ceil(len(grid) / DENSITY_POINTS))
     starts = np.arange(0, len(grid), step)
     found = np.maximum.reduceat(values, starts, axis=2)

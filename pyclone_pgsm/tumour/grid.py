@@ -29,16 +29,17 @@ from pyclone_pgsm.tumour.genotypes import Genotype, clonal_genotypes, genotype_s
 
 DENSITIES = ("binomial", "beta-binomial")
 
-GRID_SIZES = (101, 201, 401, 801, 1601)
+GRID_SIZES = (101, 151, 201, 301, 401, 601, 801, 1201, 1601)
 """Grid sizes from which `choose_grid_size` chooses."""
 LARGE_CLUSTER = 0.25
 """Share of all mutations that belong to a large cluster."""
 KNOWN_PREVALENCE = 0.2
 """Prevalence of this cluster."""
 STEP = 2.4
-"""Largest step of the grid, in posterior standard deviations of this prevalence. (At depth 1,000 with 1,000 mutations
+"""Largest step of the grid there, in posterior standard deviations. (At depth 1,000 with 1,000 mutations
 steps of 1 and 2 give the same log joint; at 4 clusters begin to split.)"""
 USUAL_ERROR_RATE = 0.001
+"""Error rate with which the grid of a learned prior is made."""
 BYTES_PER_POINT = 16
 """Bytes per distinct row and grid point, for xi and likelihood."""
 MAX_BYTES = 256 << 20
@@ -102,7 +103,7 @@ class XiGrid(NamedTuple):
     """Log likelihoods of U distinct observations at G prevalences; the fields are those of the class ``PyClone``.
 
     As xi_max includes the binomial coefficient and the weights of the genotypes, xi_max + log_mean is the log marginal
-    likelihood.
+    likelihood if every grid point has the same prior probability.
     """
 
     xi: NDArray[np.float64]
@@ -114,22 +115,23 @@ class XiGrid(NamedTuple):
 def prevalence_grid(grid_size: int, prevalence_prior: str = "uniform") -> NDArray[np.float64]:
     """Return the prevalences x_k, k = 0..G-1, for a prior of prevalences.
 
-    With t_k = k / (G - 1) they are x_k = t_k in the paper and under its uniform prior. But a small prevalence phi is
-    known far better than others, and a cluster splits if it lies between two points that are too far apart. Of d reads
-    of a mutation on one of two copies a share p = phi / 2 + e shows the variant, with the error rate e, and the
-    standard deviation of phi is 2 sqrt(p (1 - p) / d). The grid of a learned prior has
+    With t_k = k / (G - 1) they are x_k = t_k in the paper and under its uniform prior. But prevalences near 0 are known
+    far better than others, and a cluster splits if it lies between two points that are too far apart. Of d reads of a
+    mutation on a single copy a share p = x (1 - e) + (1 - x) e shows the variant, with the error rate e. The standard
+    deviation of its arcsine transformation, theta = arccos(1 - 2 p), is 1 / sqrt(d) for all p. The grid of a learned
+    prior has equal steps of theta, for e = USUAL_ERROR_RATE:
 
-        x_k = 1 - sin(c (1 - t_k)) / sin(c),     sin(c) = 1 - 2 e,     e = USUAL_ERROR_RATE,
+        x_k = (1 - sin(c (1 - 2 t_k)) / sin(c)) / 2,     sin(c) = 1 - 2 e.
 
-    whose steps are proportional to this, but for terms of order e.
+    If further copies without the mutation are read, prevalences near 1 are known less well than this.
     """
     if grid_size < 2:
         raise UsageError(f"grid size {grid_size}: at least 2 points are needed")
-    steps = np.arange(grid_size) / (grid_size - 1)
-    if prevalence_prior == "uniform":
-        return steps
-    c = math.asin(1.0 - 2.0 * USUAL_ERROR_RATE)
-    return 1.0 - np.sin(c * (1.0 - steps)) / math.sin(c)
+    t = np.arange(grid_size) / (grid_size - 1)
+    if prevalence_prior != "learned":
+        return t
+    sines = np.sin(math.asin(1.0 - 2.0 * USUAL_ERROR_RATE) * (1.0 - 2.0 * t))
+    return (1.0 - sines / sines[0]) / 2.0
 
 
 def cell_ends(grid: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -190,8 +192,8 @@ def choose_grid_size(
 
         step <= STEP / sqrt(LARGE_CLUSTER I).
 
-    In a pure diploid sample this is STEP 0.6 / sqrt(LARGE_CLUSTER sum(d)), and on the grid of a learned prior it then
-    holds at every prevalence. The result is the smallest of `GRID_SIZES`
+    In a pure diploid sample this is STEP 0.6 / sqrt(LARGE_CLUSTER sum(d)). On the grid of a learned prior the ratio of
+    the steps to the standard deviations is nowhere more than a tenth larger. The result is the smallest of `GRID_SIZES`
     with such a step, or the largest if none has one, but no more points than let ``xi`` and ``likelihood`` of the
     `num_rows` distinct observations fit into `max_bytes`, except that the first of `GRID_SIZES` is always allowed.
     """

@@ -41,8 +41,9 @@ def base_forgotten_in_one_sample(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ends_not_halved(monkeypatch: pytest.MonkeyPatch) -> None:
     def faulty(grid: NDArray[np.float64]) -> NDArray[np.float64]:
-        near_zero = np.diff(np.linspace(0.0, 1.0, len(grid) + 1) ** base_measure.SHAPE)
-        return np.array([near_zero, near_zero[::-1], np.full(len(grid), 1.0 / len(grid))])
+        masses = base_measure.component_masses(grid)
+        masses[:, [0, -1]] *= 2.0
+        return masses / masses.sum(axis=1, keepdims=True)
 
     monkeypatch.setattr(tumour_model, "component_masses", faulty)
 

@@ -471,17 +471,22 @@ def test_densities_are_drawn_at_equally_spaced_prevalences():
     summary = make_summary(20, 2, 3, grid_size=101)
     grid = prevalence_grid(101, "learned")
     flat = replace(summary, grid=grid, cluster_density=np.full((3, 2, 101), 1 / 101))
-    even, density = flat.even_densities(np.array([2, 0]))
-    np.testing.assert_allclose(even, np.linspace(0, 1, 101))
-    assert density.shape == (2, 2, 101)
-    widths = np.full(101, 0.01)
-    widths[[0, -1]] = 0.005
+    even, density = flat.even_densities(np.array([2, 0]), np.array([1]))
+    np.testing.assert_allclose(np.diff(even), 1 / (len(even) - 1))
+    assert density.shape == (2, 1, len(even))
+    widths = np.full(len(even), even[1])
+    widths[[0, -1]] /= 2
     np.testing.assert_allclose(density @ widths, 1.0)
-    assert (np.diff(density[0, 0, :-3]) < 0).all()
+    assert (np.diff(density[0, 0, : len(even) // 2]) < 0).all()
     mean = density[0, 0] * widths @ even
     assert mean == pytest.approx(grid.mean(), abs=2e-3)
-    none, _ = replace(flat, cluster_density=np.empty((0, 2, 101))).even_densities(np.array([], int))
-    assert len(none) == 101
+    none, _ = replace(flat, cluster_density=np.empty((0, 2, 101))).even_densities(
+        np.array([], int), np.array([0])
+    )
+    assert len(none) == len(even)
+    same, mass = summary.even_densities(np.array([0]), np.array([0]))
+    np.testing.assert_allclose(same, summary.grid)
+    np.testing.assert_allclose(mass[0, 0, 1:-1] / 100, summary.cluster_density[0, 0, 1:-1], atol=1e-9)
 
 
 def test_outlines_are_thinned_but_keep_their_peaks():

@@ -454,6 +454,12 @@ def _with(name: str, value: float):
     return damage
 
 
+def _grid_of_another_prior(path: Path) -> None:
+    with edited(path) as file:
+        grid = file["data/grid"]
+        grid[:] = np.linspace(0, 1, len(grid))
+
+
 def _directory(path: Path) -> None:
     path.unlink()
     path.mkdir()
@@ -472,6 +478,10 @@ DAMAGES = {
     "strange_label": (
         _with("chains/1/labels", 250),
         "the trace is damaged: chains/1/labels: [59, 0] is 250; expected 0: blocks",
+    ),
+    "grid of another prior": (
+        _grid_of_another_prior,
+        "data/grid: is not the grid of 101 prevalences of the learned prior",
     ),
     "directory": (_directory, "this is a folder"),
     "empty": (_empty, "not a trace of pyclone-pgsm, or damaged"),

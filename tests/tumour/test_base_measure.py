@@ -235,6 +235,30 @@ def test_outliers_tell_nothing_of_the_weights() -> None:
         np.testing.assert_allclose(np.mean(means, axis=0)[2 * d : 2 * d + 2], expected, atol=0.015)
 
 
+def test_prevalences_of_an_outlier_are_uniform_before_its_reads() -> None:
+    """Its likelihood, and the prevalences that are drawn for it, weight grid points by the width of their cells."""
+    data = observations([[3, 9]] * 4000, [[40, 40]] * 4000)
+    model = TumourWithOutliers(
+        pyclone_model(data, 11, prevalence_prior="learned"), 0.2, log_any_share(data), np.ones(4000, bool)
+    )
+    likelihood = model.full_likelihood(values(WEIGHTS))
+    xi = likelihood.xi + likelihood.xi_max[:, None]
+    posterior = np.exp(xi[likelihood.index[0]]) * enumeration.component_masses(11)[2]  # (D, G)
+    alone, any_share = np.log(posterior.sum(axis=1)).sum(), log_any_share(data)[0]
+    np.testing.assert_allclose(
+        model.log_outlier(values(WEIGHTS)), np.logaddexp(alone, any_share) - np.log(2), rtol=1e-9
+    )
+    rng = np.random.default_rng(1)
+    index, points = model.rows_and_points(
+        model.likelihood(values(WEIGHTS)), np.zeros((4000, 2), np.int64), rng
+    )
+    of_own = index[:, 0] >= 0
+    assert abs(of_own.mean() - 1 / (1 + np.exp(any_share - alone))) < 0.03
+    for d in range(2):
+        counts = np.bincount(points[of_own, d], minlength=11)
+        assert chi_square_p_value(counts, posterior[d] / posterior[d].sum()) > 1e-4
+
+
 # ---------------------------------------------------------------- runs
 
 

@@ -459,11 +459,21 @@ def test_interning_survives_huge_values() -> None:
 def test_prevalence_grid() -> None:
     np.testing.assert_array_equal(prevalence_grid(5), [0.0, 0.25, 0.5, 0.75, 1.0])
     assert prevalence_grid(1601)[-1] == 1.0
-    for grid_size in (2, 11, 101, 1601):
+
+
+def test_steps_of_a_learned_prior_are_proportional_to_the_standard_deviation() -> None:
+    for grid_size in (2, *range(11, 300), 1601, 10_001):
         grid = prevalence_grid(grid_size, "learned")
         assert (grid[0], grid[-1]) == (0.0, 1.0)
-        angle = np.arccos(1 - 2e-3 - grid)
-        np.testing.assert_allclose(np.diff(angle), (angle[-1] - angle[0]) / (grid_size - 1), rtol=3e-3)
+        p = 0.999 * grid + 0.001 * (1 - grid)
+        np.testing.assert_allclose(
+            np.diff(np.arcsin(np.sqrt(p))),
+            (np.pi / 2 - 2 * np.arcsin(np.sqrt(0.001))) / (grid_size - 1),
+            rtol=1e-9,
+        )
+
+
+def test_a_grid_has_two_points_at_least() -> None:
     with pytest.raises(UsageError) as caught:
         prevalence_grid(1)
     assert str(caught.value) == "grid size 1: at least 2 points are needed"
@@ -519,53 +529,72 @@ def test_grid_size_grows_with_depth_and_mutations() -> None:
     assert chosen(100_000, [10_000]) == GRID_SIZES[-1]
 
 
-def test_a_cluster_between_two_points_of_the_grid_loses_little() -> None:
-    """A quarter of all mutations: the log marginal likelihood, against an integral, half-way between two points."""
+@pytest.mark.parametrize(("error_rate", "most"), [(1e-4, 0.9), (1e-3, 0.25)])
+@pytest.mark.parametrize(("content", "normal"), [(1.0, 2), (0.7, 2), (0.3, 2), (1.0, 1)])
+def test_a_cluster_between_two_points_of_the_grid_loses_little(
+    error_rate: float, most: float, content: float, normal: int
+) -> None:
+    """A quarter of all mutations: the log marginal likelihood, against an integral, half-way between two points.
+
+    Half of the copies, or fewer, or all (one copy in a pure tumour) have the mutation in the tumour's cells.
+    """
     mutations, depth = 100, 1000
+    share = content / normal
+    locus = Row(0, 0, major_cn=1, minor_cn=normal - 1, tumour_content=content)
 
     def loss(prior: str, prevalence: float) -> float:
-        grid = prevalence_grid(chosen(4 * mutations, [depth], prevalence_prior=prior), prior)
+        grid = prevalence_grid(chosen(4 * mutations, [depth], locus=locus, prevalence_prior=prior), prior)
         place = np.searchsorted(grid, prevalence)
         phi = grid[place - 1 : place + 1].mean()
 
+        def variants(x: Any) -> Any:
+            return share * x * (1 - error_rate) + (1 - share * x) * error_rate
+
         def log_likelihood(x: NDArray[np.float64]) -> NDArray[np.float64]:
-            reads, share, given = mutations * depth, phi / 2 + 0.001, x / 2 + 0.001
-            return reads * (share * np.log(given / share) + (1 - share) * np.log((1 - given) / (1 - share)))
+            p, q = variants(phi), variants(x)
+            return mutations * depth * (p * np.log(q / p) + (1 - p) * np.log((1 - q) / (1 - p)))
 
-        fine = np.linspace(0, 1, 200_001)
-        return float(
-            np.log(np.trapezoid(np.exp(log_likelihood(fine)), fine))
-            - np.log(np.diff(cell_ends(grid)) @ np.exp(log_likelihood(grid)))
-        )
+        fine = np.linspace(0, 1, 400_001)
+        integral = np.trapezoid(np.exp(log_likelihood(fine)), fine)
+        return float(np.log(integral) - np.log(np.diff(cell_ends(grid)) @ np.exp(log_likelihood(grid))))
 
-    prevalences = (0.0005, 0.002, 0.01, 0.05, 0.2, 0.5, 0.9)
-    assert max(abs(loss("learned", prevalence)) for prevalence in prevalences) < 0.1
-    assert loss("uniform", 0.2) < 0.1  # equal steps are small enough here, but not for smaller prevalences
-    assert loss("uniform", 0.01) > 1.0
+    prevalences = (0.0005, 0.002, 0.01, 0.05, 0.2, 0.5, 0.9, 0.98, 0.998)
+    assert max(abs(loss("learned", prevalence)) for prevalence in prevalences) < most
+    assert loss("uniform", 0.2) < most  # equal steps are small enough here, but not for smaller prevalences
+    assert loss("uniform", 0.004) > 1.0
 
 
 def test_grid_size_by_hand() -> None:
     # 100 of 400 mutations at depth 100: 2.4 x 0.6 / sqrt(10,000) = 0.0144: a step of 1/100 will do ...
     assert chosen(400, [100]) == 101
     # ... but not for 300 of 1,200: 0.0083.
-    assert chosen(1200, [100]) == 201
+    assert chosen(1200, [100]) == 151
     # A single mutation counts as one, not as a quarter.
     assert chosen(1, [20_700]) == 101
-    assert chosen(1, [20_800]) == 201
+    assert chosen(1, [20_800]) == 151
     # The best-covered sample decides, and a sample without data says nothing.
-    assert chosen(1200, [10, 100, 0]) == 201
+    assert chosen(1200, [10, 100, 0]) == 151
 
 
 def test_grid_size_depends_on_tumour_content_and_copy_numbers() -> None:
     # Of the reads of a mutation in a fifth of the tumour cells 10 % show the variant in a pure diploid sample, 1 % if a
     # tenth of the cells are tumour cells, and 5 % with four copies in them. The information of a read is 2.78, 0.25 and
     # 1.32: 300 of 1,200 mutations at depth 100 need steps of 0.0083, 0.028 and 0.012.
-    assert chosen(1200, [100], locus=Row(0, 0)) == 201
+    assert chosen(1200, [100], locus=Row(0, 0)) == 151
     assert chosen(1200, [100], locus=Row(0, 0, tumour_content=0.1)) == 101
     assert chosen(1200, [100], locus=Row(0, 0, major_cn=2, minor_cn=2)) == 101
     # A step of 1/200 will do for 27 times as many mutations with a tumour content of a tenth.
     assert chosen(33_000, [100], locus=Row(0, 0, tumour_content=0.1)) == 201
-    assert chosen(38_000, [100], locus=Row(0, 0, tumour_content=0.1)) == 401
+    assert chosen(38_000, [100], locus=Row(0, 0, tumour_content=0.1)) == 301
+
+
+def test_grid_size_of_a_learned_prior_by_hand() -> None:
+    """A step of theta, whose range is pi - 4 sqrt(0.001), is one of 0.4 times as much at the prevalence 0.2."""
+    for size, next_size in itertools.pairwise(GRID_SIZES[:5]):
+        step = 0.4 * (math.pi - 4 * math.sqrt(0.001)) / (size - 1)
+        mutations = (2.4 * 0.6 / step) ** 2 / 25  # a quarter of them, at depth 100
+        assert chosen(int(0.97 * mutations), [100], prevalence_prior="learned") == size
+        assert chosen(int(1.03 * mutations), [100], prevalence_prior="learned") == next_size
 
 
 @pytest.mark.parametrize("prior", ["ab", "bb", "no-zygosity"])
@@ -574,8 +603,8 @@ def test_grid_size_sees_copies_as_the_prior_does(prior: str) -> None:
         data = at_equal_loci(
             1200, [100], Row(0, 0, copies, copies, subclonal_major_cn=3, subclonal_fraction=0.5)
         )
-        assert ModelOptions(prior).resolve(data).grid_size == 201
-    assert ModelOptions().resolve(data).grid_size == 101
+        assert ModelOptions(prior, prevalence_prior="uniform").resolve(data).grid_size == 151
+    assert ModelOptions(prevalence_prior="uniform").resolve(data).grid_size == 101
 
 
 def test_grid_size_where_most_tumour_cells_have_no_copy() -> None:
@@ -590,7 +619,7 @@ def test_grid_size_where_most_tumour_cells_have_no_copy() -> None:
 def test_grid_size_is_capped_by_memory() -> None:
     assert chosen(100_000, [1000], num_rows=1000) == 1601
     assert chosen(100_000, [1000], num_rows=1000, max_bytes=16 * 1000 * 1601) == 1601
-    assert chosen(100_000, [1000], num_rows=1000, max_bytes=16 * 1000 * 1600) == 801
+    assert chosen(100_000, [1000], num_rows=1000, max_bytes=16 * 1000 * 1600) == 1201
     assert chosen(100_000, [1000], num_rows=1000, max_bytes=1) == 101
 
 

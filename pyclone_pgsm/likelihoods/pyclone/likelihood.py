@@ -57,7 +57,7 @@ class PyClone(NamedTuple):
     xi_max : (U,) float64
         max_k Xi_k.
     log_mean : (U,) float64
-        log of the mean of ``likelihood`` over the grid.
+        log of the mean of ``likelihood`` under a uniform prior of prevalences.
     component_means : (U, J) float64
         Mean of ``likelihood`` under each component of a base measure that is a mixture; J = 0 if it is uniform.
     log_base, base : (D, G) float64
