@@ -107,7 +107,10 @@ class Multiplicities:
     def __init__(
         self, parts: Sequence[tuple[LocusTable, float]], genotype_prior: str, grid: NDArray[np.float64]
     ) -> None:
-        """Take the observations of all samples, or of each sample, and their precision (infinite: binomial)."""
+        """Take the observations of all samples, or of each sample, and their precision (infinite: binomial).
+
+        The `grid` (G,) has the prevalences of the posteriors that :meth:`find` gets.
+        """
         self._grid = grid
         self._parts = [(loci_of(table, genotype_prior), precision) for table, precision in parts]
         shape = len(parts[0][0].index), sum(table.index.shape[1] for table, _ in parts)

@@ -36,10 +36,10 @@ LARGE_CLUSTER = 0.25
 KNOWN_PREVALENCE = 0.2
 """Prevalence of this cluster."""
 STEP = 2.4
-"""Largest step of the grid there, in posterior standard deviations. (At depth 1,000 with 1,000 mutations
-steps of 1 and 2 give the same log joint; at 4 clusters begin to split.)"""
+"""Largest step of the grid there, in posterior standard deviations. (At depth 1,000 with 1,000 mutations steps of 1 and
+2 give the same log joint; at 4 clusters begin to split.)"""
 USUAL_ERROR_RATE = 0.001
-"""Error rate with which the grid of a learned prior is made."""
+"""Error rate for which the steps of a learned prior's grid are made."""
 BYTES_PER_POINT = 16
 """Bytes per distinct row and grid point, for xi and likelihood."""
 MAX_BYTES = 256 << 20
