@@ -75,7 +75,7 @@ def _four_mutations() -> Any:
     xi -= xi.max(axis=1, keepdims=True)
     likelihood = np.exp(xi)
     index = np.arange(4, dtype=np.int32)[:, None]
-    return make_pyclone(index, xi, likelihood, np.zeros(4), np.log(likelihood.mean(axis=1)))
+    return make_pyclone(index, xi, likelihood, np.zeros(4))
 
 
 def compile_particle_gibbs(likelihood: Any) -> None:

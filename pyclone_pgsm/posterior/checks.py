@@ -24,9 +24,9 @@ of real and simulated tumours there were too many in three with 8 to 12 % of ger
 in one with a wrong tumour content."""
 UNCERTAIN_CLUSTER, MISFIT = "cluster uncertain", "reads do not fit"
 """Reasons why a mutation is doubtful."""
-SHARE_AT_END = {"precision": 0.2, "error_rate": 0.3, "tumour_content": 0.2}
-"""Least share of a hyperparameter's draws at an end of its grid of values that causes a warning. It is larger for error
-rates: few reads often favour all small ones, which does no harm."""
+SHARE_AT_END = 0.2
+"""Least share of a hyperparameter's draws at an end of its grid of values that causes a warning. (Small precisions,
+large error rates, and both ends of tumour contents: reads without errors, and binomial ones, do no harm.)"""
 FAR_FROM_GIVEN = 2.0
 """An inferred tumour content is far from what was given at this many of its standard deviations."""
 
@@ -151,21 +151,21 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
         kind, _, sample = name.partition(":")
         of_sample = f" of {sample}" if sample else ""
         if kind == "precision":
-            found = crowded_ends(values, PRECISION, SHARE_AT_END[kind])
-            if "smallest" in found:
+            crowded = crowded_ends(values, PRECISION, SHARE_AT_END)
+            if "smallest" in crowded:
                 yield (
-                    f"the precision{of_sample} is at the smallest value of its grid, {found['smallest']}: the reads "
+                    f"the precision{of_sample} is at the smallest value of its grid, {crowded['smallest']}: the reads "
                     "vary more than clusters can explain, and clusters may have been joined. Look for wrong copy "
                     "numbers, for a tumour content that is too low (with a standard deviation, as in "
                     "`tumour_content` 0.6±0.05, it is inferred) and for artefacts (`outlier_prob` 0.05), and compare "
                     "with the result of a fixed precision (`precision` 200)"
                 )
         elif kind == "error_rate":
-            for end, value in crowded_ends(values, ERROR_RATE, SHARE_AT_END[kind]).items():
-                cause = "a tumour content that is too low, or germline variants, may cause this; "
+            crowded = crowded_ends(values, ERROR_RATE, SHARE_AT_END)
+            if "largest" in crowded:
                 yield (
-                    f"the error rate is at the {end} value of its grid, {value}: "
-                    f"{cause if end == 'largest' else ''}set it with `error_rate` if you know it"
+                    f"the error rate is at the largest value of its grid, {crowded['largest']}: a tumour content that "
+                    "is too low, or germline variants, may cause this; set it with `error_rate` if you know it"
                 )
         elif kind == "tumour_content" and sample in contents:
             yield from _contradicted(sample, values, contents[sample])
@@ -175,7 +175,7 @@ def _contradicted(sample: str, draws: NDArray[np.float64], content: Uncertain) -
     """Warn if an inferred tumour content is far from what was given, or would be if its grid went on."""
     choice = content_choice(content)
     median = float(np.median(draws))
-    crowded = crowded_ends(draws, choice, SHARE_AT_END["tumour_content"])
+    crowded = crowded_ends(draws, choice, SHARE_AT_END)
     # draws at an end are no contradiction if the distribution is truncated there, at 0 or 1
     if choice.values[-1] == 1.0:
         crowded.pop("largest", None)

@@ -40,7 +40,7 @@ class Summary:
         The same for each cluster's prevalence.
     grid : (G,) float64
         Prevalences from 0 to 1 (:func:`pyclone_pgsm.tumour.grid.prevalence_grid`).
-    cluster_density : (K, D, G) float64
+    cluster_masses : (K, D, G) float64
         Posterior probability of each grid point for each cluster's prevalence; sums to 1 over the last axis.
     outlier_prob : (T,) float64 or None
         Posterior probability that a mutation is an outlier; None if the model has no outliers.
@@ -84,7 +84,7 @@ class Summary:
     cluster_lower: NDArray[np.float64]
     cluster_upper: NDArray[np.float64]
     grid: NDArray[np.float64]
-    cluster_density: NDArray[np.float64]
+    cluster_masses: NDArray[np.float64]
     outlier_prob: NDArray[np.float64] | None
     prob_present: NDArray[np.float64]
     prob_clonal: NDArray[np.float64]
@@ -114,7 +114,7 @@ class Summary:
         """
         even = np.linspace(0.0, 1.0, math.floor(1.0 / np.diff(self.grid).max() + 1e-6) + 1)
         ends, even_ends = cell_ends(self.grid), cell_ends(even)
-        masses = self.cluster_density[np.ix_(clusters, samples)]
+        masses = self.cluster_masses[np.ix_(clusters, samples)]
         below = np.insert(masses.cumsum(axis=2), 0, 0.0, axis=2)
         at_ends = np.empty((*masses.shape[:2], len(even_ends)))
         for place in np.ndindex(masses.shape[:2]):

@@ -46,7 +46,7 @@ def summarise_tumour(
     clusters, _ = cluster_prevalences(blocks, partitions, labels, grid)
     in_cluster = labels >= 0
     labels[in_cluster] = renumbered(labels[in_cluster], np.round(clusters.mean.mean(axis=1), 9))
-    clusters, density = cluster_prevalences(blocks, partitions, labels, grid, thresholds)
+    clusters, masses = cluster_prevalences(blocks, partitions, labels, grid, thresholds)
     at_medians = model.observations(medians(gather_values(trace, draws.rows, names)))
     copies = Multiplicities(at_medians, options.genotype_prior, grid)
     mutations = mutation_prevalences(blocks, partitions, grid, thresholds, copies.find)
@@ -54,7 +54,7 @@ def summarise_tumour(
     for of_mutations in (mutations.prob_present, mutations.prob_clonal, copies.probability):
         of_mutations[~in_cluster] = np.nan
     matches = match_clusters(draws.partitions, labels, draws.outlier_prob)
-    reads = reads_given_clusters(at_medians, labels, density, grid, options.genotype_prior)
+    reads = reads_given_clusters(at_medians, labels, masses, grid, options.genotype_prior)
 
     depth = np.where(observations.has_data, observations.depth, 0)
     vaf = np.where(depth > 0, observations.alt_counts / np.maximum(depth, 1), np.nan)
@@ -67,7 +67,7 @@ def summarise_tumour(
         depth=depth,
         cluster_size=np.bincount(labels[in_cluster]),
         grid=grid,
-        cluster_density=density,
+        cluster_masses=masses,
         outlier_prob=draws.outlier_prob if options.has_outliers else None,
         second_cluster=matches.second,
         second_prob=matches.second_prob,

@@ -21,7 +21,7 @@ from pyclone_pgsm.trace.structure import LARGEST_INT, path_of, read, text_attrib
 from pyclone_pgsm.trace.values import Fault, Values, refuse, shown, within
 from pyclone_pgsm.tumour.model import watched_cells
 
-FORMAT = "pyclone-pgsm trace 5"
+FORMAT = "pyclone-pgsm trace 6"
 LABEL_TYPES = ("uint8", "uint16", "uint32")
 VISIT = Values("int64", within(0, LARGEST_INT), "a number of visits")
 NUMBERED = "blocks are numbered from 0 by first appearance"

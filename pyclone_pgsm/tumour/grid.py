@@ -38,8 +38,8 @@ KNOWN_PREVALENCE = 0.2
 STEP = 2.4
 """Largest step of the grid there, in posterior standard deviations. (At depth 1,000 with 1,000 mutations steps of 1 and
 2 give the same log joint; at 4 clusters begin to split.)"""
-USUAL_ERROR_RATE = 0.001
-"""Error rate for which the steps of a learned prior's grid are made."""
+LOW_ERROR_RATE = 0.0001
+"""Error rate for which the steps of a learned prior's grid are made; with larger ones they are smaller than needed."""
 BYTES_PER_POINT = 16
 """Bytes per distinct row and grid point, for xi and likelihood."""
 MAX_BYTES = 256 << 20
@@ -102,14 +102,12 @@ class Loci(NamedTuple):
 class XiGrid(NamedTuple):
     """Log likelihoods of U distinct observations at G prevalences; the fields are those of the class ``PyClone``.
 
-    As xi_max includes the binomial coefficient and the weights of the genotypes, xi_max + log_mean is the log marginal
-    likelihood if every grid point has the same prior probability.
+    xi_max includes the binomial coefficient and the weights of the genotypes.
     """
 
     xi: NDArray[np.float64]
     likelihood: NDArray[np.float64]
     xi_max: NDArray[np.float64]
-    log_mean: NDArray[np.float64]
 
 
 def prevalence_grid(grid_size: int, prevalence_prior: str = "uniform") -> NDArray[np.float64]:
@@ -119,7 +117,7 @@ def prevalence_grid(grid_size: int, prevalence_prior: str = "uniform") -> NDArra
     far better than others, and a cluster splits if it lies between two points that are too far apart. Of d reads of a
     mutation on a single copy a share p = x (1 - e) + (1 - x) e shows the variant, with the error rate e. The standard
     deviation of its arcsine transformation, theta = arccos(1 - 2 p), is 1 / sqrt(d) for all p. The grid of a learned
-    prior has equal steps of theta, for e = USUAL_ERROR_RATE:
+    prior has equal steps of theta, for e = LOW_ERROR_RATE:
 
         x_k = (1 - sin(c (1 - 2 t_k)) / sin(c)) / 2,     sin(c) = 1 - 2 e.
 
@@ -130,7 +128,7 @@ def prevalence_grid(grid_size: int, prevalence_prior: str = "uniform") -> NDArra
     t = np.arange(grid_size) / (grid_size - 1)
     if prevalence_prior != "learned":
         return t
-    sines = np.sin(math.asin(1.0 - 2.0 * USUAL_ERROR_RATE) * (1.0 - 2.0 * t))
+    sines = np.sin(math.asin(1.0 - 2.0 * LOW_ERROR_RATE) * (1.0 - 2.0 * t))
     return (1.0 - sines / sines[0]) / 2.0
 
 
@@ -272,9 +270,8 @@ def likelihood_grid(
     compute = xi_at_prevalences(loci, rows, grid[None, :], np.zeros_like(rows))
     xi, xi_max = compute(precision, error_rate, tumour_content)
     likelihood = np.exp(xi)
-    log_mean = np.log(likelihood.mean(axis=1))
     likelihood[likelihood < 1e-300] = 0.0  # subnormal numbers are slow, and their last digits wrong
-    return XiGrid(xi, likelihood, xi_max, log_mean)
+    return XiGrid(xi, likelihood, xi_max)
 
 
 def xi_at_prevalences(

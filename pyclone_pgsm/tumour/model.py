@@ -78,11 +78,14 @@ Half of the prior is on infinity, the binomial. The other half is log-normal, wi
 _PREFERRED = (
     1.0, 1.12, 1.25, 1.4, 1.6, 1.8, 2.0, 2.24, 2.5, 2.8, 3.15, 3.55, 4.0, 4.5, 5.0, 5.6, 6.3, 7.1, 8.0, 9.0
 )  # fmt: skip
+_SMALL_RATES = 1e-5, 2e-5, 5e-5
 _RATES = (*(round(number * unit, 8) for unit in (1e-4, 1e-3) for number in _PREFERRED), 1e-2)
 ERROR_RATE, FINE_ERROR_RATE = (
-    Choice(rates, (1.0,) * len(rates), 1e-3, (1, 1, 2, 4), 0.5) for rates in (_RATES[::2], _RATES)
+    Choice(rates, (1.0,) * len(rates), 1e-3, (1, 1, 2, 4), 0.5)
+    for rates in ((*_SMALL_RATES, *_RATES[::2]), (*_SMALL_RATES, *_RATES))
 )
-"""0.0001 to 0.01 by preferred numbers (ISO 3), in steps of 26 % (R10) and of 12 % (R20)."""
+"""0.0001 to 0.01 by preferred numbers (ISO 3), in steps of 26 % (R10) and of 12 % (R20); and three smaller rates. If
+the smallest were 0.0001, small prevalences would be too low where reads have no errors."""
 MANY_MUTATIONS = 1000
 """With more mutations the finer error rates are used."""
 CONTENT_JUMPS = (1, 1, 1, 2, 4)
@@ -240,14 +243,14 @@ class PyCloneModel(Model):
 
     def _assemble(self, settings: tuple[_Setting, ...]) -> PyClone:
         if len(settings) == 1:
-            likelihood = make_pyclone(self.index, *self._make_grid((0, settings[0])))
+            grid = self._make_grid((0, settings[0]))
         else:
             grids = [self._grid(key) for key in enumerate(settings)]
-            likelihood = make_pyclone(self.index, *(np.concatenate(arrays) for arrays in zip(*grids)))
+            grid = XiGrid(*(np.concatenate(arrays) for arrays in zip(*grids)))
+        likelihood = make_pyclone(self.index, *grid, self.uniform_masses)
         if self._components is None:
             return likelihood
-        means = likelihood.likelihood @ self._components.T
-        return likelihood._replace(component_means=means, log_mean=np.log(means[:, UNIFORM]))
+        return likelihood._replace(component_means=likelihood.likelihood @ self._components.T)
 
     def _settings(self, values: Values) -> tuple[_Setting, ...]:
         """Return the setting of each part."""

@@ -180,7 +180,7 @@ def bells(place: list[float], width: list[float]) -> PyClone:
     xi -= xi.max(axis=1, keepdims=True)
     likelihood = np.exp(xi)
     index = np.arange(len(xi), dtype=np.int32)[:, None]
-    return make_pyclone(index, xi, likelihood, np.zeros(len(xi)), np.log(likelihood.mean(axis=1)))
+    return make_pyclone(index, xi, likelihood, np.zeros(len(xi)))
 
 
 def narrow() -> Case:

@@ -41,8 +41,8 @@ SHAPES = ((0.1, 1.0), (1.0, 0.1), (1.0, 1.0))
 
 def learned_grid(grid_size: int) -> NDArray[np.float64]:
     """The prevalences of the grid of a learned prior, (G,)."""
-    angles = np.linspace(np.arccos(0.998), np.arccos(-0.998), grid_size)
-    return np.clip((1.0 - np.cos(angles) / 0.998) / 2.0, 0.0, 1.0)
+    angles = np.linspace(np.arccos(0.9998), np.arccos(-0.9998), grid_size)
+    return np.clip((1.0 - np.cos(angles) / 0.9998) / 2.0, 0.0, 1.0)
 
 
 def component_masses(grid_size: int) -> NDArray[np.float64]:

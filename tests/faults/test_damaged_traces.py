@@ -135,7 +135,7 @@ def test_damage_of_each_dataset_and_of_texts_is_told(tmp_path):
         b"numbered by",
         b"PCG64",
         b"burn_in",
-        b"pyclone-pgsm trace 5",
+        b"pyclone-pgsm trace 6",
         b"0.1.0",
     ):
         place = content.index(text) + 1

@@ -104,9 +104,8 @@ def reads(T: int, D: int, G: int, deepest: int, rng: np.random.Generator) -> PyC
 def from_tables(xi: NDArray[np.float64], index: NDArray[np.int32]) -> PyClone:
     """As :func:`pyclone_pgsm.tumour.grid.likelihood_grid` makes them of read counts."""
     likelihood = np.exp(xi)
-    log_mean = np.log(likelihood.mean(axis=1))
     likelihood[likelihood < 1e-300] = 0.0
-    return make_pyclone(index, xi, likelihood, np.zeros(len(xi)), log_mean)
+    return make_pyclone(index, xi, likelihood, np.zeros(len(xi)))
 
 
 def peaks(T: int, D: int, G: int, deepest: int, rng: np.random.Generator) -> PyClone:

@@ -82,11 +82,11 @@ def make_summary(
 
     grid = np.linspace(0, 1, grid_size)
     sd = np.maximum(0.1 / np.sqrt(size), 0.3 / grid_size)[:, None] * (0.3 + prevalence * (1 - prevalence) * 4)
-    density = np.exp(-0.5 * ((grid - prevalence[..., None]) / sd[..., None]) ** 2) + 1e-300
-    density /= density.sum(-1, keepdims=True)
-    mean = density @ grid
-    std = np.sqrt(np.maximum(density @ grid**2 - mean**2, 0))
-    cdf = density.cumsum(-1)
+    masses = np.exp(-0.5 * ((grid - prevalence[..., None]) / sd[..., None]) ** 2) + 1e-300
+    masses /= masses.sum(-1, keepdims=True)
+    mean = masses @ grid
+    std = np.sqrt(np.maximum(masses @ grid**2 - mean**2, 0))
+    cdf = masses.cumsum(-1)
     lower = grid[(cdf < 0.025).sum(-1).clip(max=grid_size - 1)]
     upper = grid[(cdf < 0.975).sum(-1).clip(max=grid_size - 1)]
 
@@ -112,7 +112,7 @@ def make_summary(
         cluster_lower=lower,
         cluster_upper=upper,
         grid=grid,
-        cluster_density=density,
+        cluster_masses=masses,
         outlier_prob=None,
         second_cluster=np.full(T, -1),
         second_prob=np.full(T, np.nan),
@@ -456,10 +456,10 @@ def test_without_precision_there_is_no_such_panel():
 
 def test_a_density_of_three_grid_points_is_visible():
     summary = make_summary(30, 2, 2, grid_size=1601)
-    density = np.zeros((2, 2, 1601))
-    density[:, :, 800:803] = (0.2, 0.6, 0.2)
-    mean = density @ summary.grid
-    image = pixels(cluster_densities(replace(summary, cluster_density=density, cluster_mean=mean)))
+    masses = np.zeros((2, 2, 1601))
+    masses[:, :, 800:803] = (0.2, 0.6, 0.2)
+    mean = masses @ summary.grid
+    image = pixels(cluster_densities(replace(summary, cluster_masses=masses, cluster_mean=mean)))
     for colour in cluster_colours(summary.cluster_size):
         distance = np.abs(image - np.array(to_rgb(colour)) * 255).sum(axis=2)
         rows = np.flatnonzero((distance < 60).any(axis=1))
@@ -470,7 +470,7 @@ def test_densities_are_drawn_at_equally_spaced_prevalences():
     """On a grid whose steps grow, each point with the same probability: the density falls, and the mass stays."""
     summary = make_summary(20, 2, 3, grid_size=101)
     grid = prevalence_grid(101, "learned")
-    flat = replace(summary, grid=grid, cluster_density=np.full((3, 2, 101), 1 / 101))
+    flat = replace(summary, grid=grid, cluster_masses=np.full((3, 2, 101), 1 / 101))
     even, density = flat.even_densities(np.array([2, 0]), np.array([1]))
     np.testing.assert_allclose(np.diff(even), 1 / (len(even) - 1))
     assert density.shape == (2, 1, len(even))
@@ -480,13 +480,13 @@ def test_densities_are_drawn_at_equally_spaced_prevalences():
     assert (np.diff(density[0, 0, : len(even) // 2]) < 0).all()
     mean = density[0, 0] * widths @ even
     assert mean == pytest.approx(grid.mean(), abs=2e-3)
-    none, _ = replace(flat, cluster_density=np.empty((0, 2, 101))).even_densities(
+    none, _ = replace(flat, cluster_masses=np.empty((0, 2, 101))).even_densities(
         np.array([], int), np.array([0])
     )
     assert len(none) == len(even)
-    same, mass = summary.even_densities(np.array([0]), np.array([0]))
+    same, density = summary.even_densities(np.array([0]), np.array([0]))
     np.testing.assert_allclose(same, summary.grid)
-    np.testing.assert_allclose(mass[0, 0, 1:-1] / 100, summary.cluster_density[0, 0, 1:-1], atol=1e-9)
+    np.testing.assert_allclose(density[0, 0, 1:-1] / 100, summary.cluster_masses[0, 0, 1:-1], atol=1e-9)
 
 
 def test_outlines_are_thinned_but_keep_their_peaks():

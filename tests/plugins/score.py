@@ -19,7 +19,7 @@ if sys.argv[1] == "pyclone":
     from pyclone_pgsm.likelihoods.pyclone import make_pyclone
 
     xi = np.zeros((1, 3))
-    likelihood = make_pyclone(np.zeros((4, 1), np.int32), xi, np.exp(xi), np.zeros(1), np.zeros(1))
+    likelihood = make_pyclone(np.zeros((4, 1), np.int32), xi, np.exp(xi), np.zeros(1))
 else:
     likelihood = kind.from_data(np.array([[3.0], [1.0], [7.0], [12.0]]), shape=1.0, rate=0.3)
 

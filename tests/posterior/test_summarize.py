@@ -210,7 +210,7 @@ def test_summary_of_an_easy_tumour(criterion, trace, tumour):
         assert (std > 0).all()
         assert ((lower <= mean) & (mean <= upper)).all()
     np.testing.assert_allclose(summary.cluster_mean, tumour.prevalence, atol=0.05)
-    np.testing.assert_allclose(summary.cluster_density @ summary.grid, summary.cluster_mean, atol=1e-9)
+    np.testing.assert_allclose(summary.cluster_masses @ summary.grid, summary.cluster_mean, atol=1e-9)
     np.testing.assert_allclose(summary.mean, summary.cluster_mean[summary.labels], atol=0.03)
     draws = np.concatenate([trace.labels(k, rows) for k, rows in enumerate(kept_rows(trace))])
     matches = match_clusters(draws, summary.labels)

@@ -402,7 +402,7 @@ def _truncated(path: Path) -> None:
 
 def _later(path: Path) -> None:
     with edited(path) as file:
-        file["config"].attrs["format"] = "pyclone-pgsm trace 6"
+        file["config"].attrs["format"] = "pyclone-pgsm trace 7"
 
 
 def _flipped_labels(path: Path) -> None:
@@ -489,7 +489,7 @@ DAMAGES = {
     "foreign": (_foreign, "not a trace of pyclone-pgsm, or damaged"),
     "unsealed": (_unsealed, "or of an earlier version: its first line is not the checksum of the rest"),
     "truncated": (_truncated, "damaged"),
-    "later": (_later, "a trace of format 'pyclone-pgsm trace 6'; this version reads 'pyclone-pgsm trace 5'"),
+    "later": (_later, "a trace of format 'pyclone-pgsm trace 7'; this version reads 'pyclone-pgsm trace 6'"),
     "flipped_labels": (_flipped_labels, "the trace is damaged"),
     "flipped_joint": (_flipped_joint, "the trace is damaged"),
     "no_config": (_without("config"), "the trace is damaged: config: is missing"),

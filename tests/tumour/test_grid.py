@@ -177,7 +177,6 @@ def test_parts_fit_together(data: list[Row], grid_size: int, prior: str, precisi
     assert (grid.xi.max(axis=1) == 0.0).all()
     expected = np.exp(grid.xi)
     np.testing.assert_array_equal(grid.likelihood, np.where(expected < 1e-300, 0.0, expected))
-    np.testing.assert_allclose(grid.log_mean, np.log(grid.likelihood.mean(axis=1)), rtol=1e-14, atol=1e-15)
     assert (grid.xi_max <= 1e-12).all()
 
 
@@ -465,10 +464,10 @@ def test_steps_of_a_learned_prior_are_proportional_to_the_standard_deviation() -
     for grid_size in (2, *range(11, 300), 1601, 10_001):
         grid = prevalence_grid(grid_size, "learned")
         assert (grid[0], grid[-1]) == (0.0, 1.0)
-        p = 0.999 * grid + 0.001 * (1 - grid)
+        p = 0.9999 * grid + 0.0001 * (1 - grid)
         np.testing.assert_allclose(
             np.diff(np.arcsin(np.sqrt(p))),
-            (np.pi / 2 - 2 * np.arcsin(np.sqrt(0.001))) / (grid_size - 1),
+            (np.pi / 2 - 2 * np.arcsin(np.sqrt(0.0001))) / (grid_size - 1),
             rtol=1e-9,
         )
 
@@ -529,10 +528,10 @@ def test_grid_size_grows_with_depth_and_mutations() -> None:
     assert chosen(100_000, [10_000]) == GRID_SIZES[-1]
 
 
-@pytest.mark.parametrize(("error_rate", "most"), [(1e-4, 0.9), (1e-3, 0.25)])
+@pytest.mark.parametrize("error_rate", [1e-5, 1e-4, 1e-3])
 @pytest.mark.parametrize(("content", "normal"), [(1.0, 2), (0.7, 2), (0.3, 2), (1.0, 1)])
 def test_a_cluster_between_two_points_of_the_grid_loses_little(
-    error_rate: float, most: float, content: float, normal: int
+    error_rate: float, content: float, normal: int
 ) -> None:
     """A quarter of all mutations: the log marginal likelihood, against an integral, half-way between two points.
 
@@ -558,9 +557,9 @@ def test_a_cluster_between_two_points_of_the_grid_loses_little(
         integral = np.trapezoid(np.exp(log_likelihood(fine)), fine)
         return float(np.log(integral) - np.log(np.diff(cell_ends(grid)) @ np.exp(log_likelihood(grid))))
 
-    prevalences = (0.0005, 0.002, 0.01, 0.05, 0.2, 0.5, 0.9, 0.98, 0.998)
-    assert max(abs(loss("learned", prevalence)) for prevalence in prevalences) < most
-    assert loss("uniform", 0.2) < most  # equal steps are small enough here, but not for smaller prevalences
+    prevalences = (0.0002, 0.0005, 0.002, 0.01, 0.05, 0.2, 0.5, 0.9, 0.98, 0.998)
+    assert max(abs(loss("learned", prevalence)) for prevalence in prevalences) < 0.2
+    assert loss("uniform", 0.2) < 0.2  # equal steps are small enough here, but not for smaller prevalences
     assert loss("uniform", 0.004) > 1.0
 
 
@@ -589,9 +588,9 @@ def test_grid_size_depends_on_tumour_content_and_copy_numbers() -> None:
 
 
 def test_grid_size_of_a_learned_prior_by_hand() -> None:
-    """A step of theta, whose range is pi - 4 sqrt(0.001), is one of 0.4 times as much at the prevalence 0.2."""
+    """A step of theta, whose range is pi - 4 sqrt(0.0001), is one of 0.4 times as much at the prevalence 0.2."""
     for size, next_size in itertools.pairwise(GRID_SIZES[:5]):
-        step = 0.4 * (math.pi - 4 * math.sqrt(0.001)) / (size - 1)
+        step = 0.4 * (math.pi - 4 * math.sqrt(0.0001)) / (size - 1)
         mutations = (2.4 * 0.6 / step) ** 2 / 25  # a quarter of them, at depth 100
         assert chosen(int(0.97 * mutations), [100], prevalence_prior="learned") == size
         assert chosen(int(1.03 * mutations), [100], prevalence_prior="learned") == next_size

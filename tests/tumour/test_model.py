@@ -125,13 +125,13 @@ def test_an_error_rate_that_is_not_told_is_inferred() -> None:
 
 
 def test_many_mutations_have_finer_error_rates() -> None:
-    """Both grids hold the seven values that were the only ones in traces of old."""
     few, many = error_rate_choice(1000), error_rate_choice(1001)
-    assert (len(few.values), len(many.values)) == (21, 41)
+    assert (len(few.values), len(many.values)) == (24, 44)
     assert set(few.values) < set(many.values)
     assert {1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2} <= set(few.values)
     for choice, least, most in ((few, 1.25, 1.28), (many, 1.11, 1.143)):
-        steps = np.divide(choice.values[1:], choice.values[:-1])
+        assert choice.values[:4] == (1e-5, 2e-5, 5e-5, 1e-4)
+        steps = np.divide(choice.values[4:], choice.values[3:-1])
         assert least - 1e-9 < steps.min()
         assert steps.max() < most + 1e-9
 

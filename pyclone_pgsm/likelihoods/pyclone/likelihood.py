@@ -234,9 +234,13 @@ class PyClone(NamedTuple):
         return float(np.sum(self.xi_max[present]))
 
 
-def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
-    """Make the likelihood with a uniform base measure from these attributes."""
+def make_pyclone(index, xi, likelihood, xi_max, uniform_masses=None) -> PyClone:
+    """Make the likelihood with the base measure 1/G from these attributes.
+
+    `uniform_masses` (G,) are those of the grid points under a uniform prior of prevalences, by default 1/G.
+    """
     (T, D), G = index.shape, xi.shape[1]
+    log_mean = np.log(likelihood.mean(axis=1) if uniform_masses is None else likelihood @ uniform_masses)
     points = _points_of_chunk(G)
     chunks = np.arange(0, G, points)
     low = np.minimum.reduceat(xi, chunks, axis=1)
