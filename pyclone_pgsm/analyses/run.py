@@ -40,6 +40,7 @@ from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.chains import Segment, effective_threads, run_chains, run_until_converged
 from pyclone_pgsm.sampling.convergence import End, next_check
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.sampling.workers import Workers
 from pyclone_pgsm.stopping import Interrupted, Stopped, stopped_by_signals
 from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, change_options, create_trace
 from pyclone_pgsm.trace.matrix import MatrixData
@@ -59,13 +60,14 @@ def _run(path: Path, plan: Plan, progress: Progress | None) -> RunOptions:
 
     def steps() -> Iterator[Segment]:
         nonlocal end
-        run = model, settings, plan.states, options.rebuild, plan.threads, stop
-        if not settings.until_converged:
-            yield from run_chains(*run)
-            return
-        with Trace(path) as trace:
-            monitor = monitor_of(trace)
-        end = yield from run_until_converged(*run, monitor)
+        with Workers(model, plan.threads) as workers:
+            run = workers, settings, plan.states, options.rebuild, plan.threads, stop
+            if not settings.until_converged:
+                yield from run_chains(*run)
+                return
+            with Trace(path) as trace:
+                monitor = monitor_of(trace)
+            end = yield from run_until_converged(*run, monitor)
 
     with (
         stopped_by_signals(stop),

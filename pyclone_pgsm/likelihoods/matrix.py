@@ -19,6 +19,9 @@ from pyclone_pgsm.likelihoods.parameters import columns_named
 from pyclone_pgsm.likelihoods.registry import BUILT_IN, find_likelihood, parameters_of
 from pyclone_pgsm.likelihoods.trial import check_answers
 
+MOST_IN_PROCESSES = 10_000
+"""Largest number of entries of a matrix with which chains run in processes."""
+
 
 @dataclass(frozen=True)
 class DataMatrix:
@@ -74,6 +77,7 @@ class MatrixOptions:
             else:
                 likelihood = made_of_data(self.likelihood, likelihood_class, data.values, self.parameters)
                 model = FixedModel(likelihood, len(data.values))
+        model.runs_in_processes = data.values.size <= MOST_IN_PROCESSES
         if self.likelihood not in BUILT_IN:
             check_answers(self.likelihood, likelihood, len(data.values))
         return model

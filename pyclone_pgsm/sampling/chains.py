@@ -1,4 +1,4 @@
-"""Runs chains in threads, up to a number of iterations or until they have converged."""
+"""Runs chains beside each other, up to a number of iterations or until they have converged."""
 
 import copy
 import math
@@ -9,12 +9,12 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 
-from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.ranges import check_range
-from pyclone_pgsm.sampling.chain import ChainState, Records, advance
+from pyclone_pgsm.sampling.chain import ChainState, Records
 from pyclone_pgsm.sampling.convergence import End, checks, find_end
 from pyclone_pgsm.sampling.monitor import Monitor
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.sampling.workers import Workers
 
 MOST_THREADS = 10_000
 SEGMENT_SECONDS = 1.0  # about how long a segment takes, which does not affect the draws
@@ -23,7 +23,7 @@ Segment = tuple[int, ChainState, Records, bool]
 
 
 def run_chains(
-    model: Model,
+    workers: Workers,
     settings: Settings,
     states: list[ChainState],
     rebuild: int,
@@ -31,8 +31,10 @@ def run_chains(
     stop: threading.Event,
     deadline: float = math.inf,
 ) -> Iterator[Segment]:
-    """Run all chains in threads until their end, yielding each segment of each chain: its number, the state after the
-    segment, the records of the segment, and whether the chain has done all its iterations.
+    """Run all chains until their end, as many at a time as `threads`.
+
+    Yields each segment of each chain: its number, the state after the segment, the records of the segment, and whether
+    the chain has done all its iterations.
 
     Once `stop` is set, or ``time.monotonic`` has passed the `deadline`, every chain stops at the next opportunity; the
     iterations done are still yielded. For `rebuild` see :func:`~pyclone_pgsm.sampling.chain.advance`.
@@ -42,8 +44,8 @@ def run_chains(
         return stop.is_set() or time.monotonic() > deadline
 
     def segment(chain: int, state: ChainState) -> Segment:
-        end = time.monotonic() + SEGMENT_SECONDS
-        return chain, *advance(model, settings, state, rebuild, lambda _: is_over() or time.monotonic() > end)
+        end = min(deadline, time.monotonic() + SEGMENT_SECONDS)
+        return chain, *workers.advance(settings, state, rebuild, end, is_over)
 
     with ThreadPoolExecutor(threads) as pool:
         running: set[Future[Segment]] = set()
@@ -64,7 +66,7 @@ def run_chains(
 
 
 def run_until_converged(
-    model: Model,
+    workers: Workers,
     settings: Settings,
     states: list[ChainState],
     rebuild: int,
@@ -85,8 +87,7 @@ def run_until_converged(
     most, first_burn_in = settings.lengths
     most -= most % rebuild  # a chain that stops elsewhere continues from an earlier state
     deadline = time.monotonic() + settings.max_time if settings.max_time else math.inf
-    T = model.num_observations
-    for check in checks(T):
+    for check in checks(len(states[0].labels)):
         target = min(-(-check // rebuild) * rebuild, most)
         farthest = max(state.iteration for state in states)
         saves_none = target // settings.thin <= first_burn_in // settings.thin
@@ -99,7 +100,7 @@ def run_until_converged(
                 target = max(state.iteration for state in states)
             block = replace(settings, iterations=target, burn_in=min(first_burn_in, target - 1))
             for chain, state, records, done in run_chains(
-                model, block, states, rebuild, threads, stop, limit
+                workers, block, states, rebuild, threads, stop, limit
             ):
                 states[chain] = copy.deepcopy(state)
                 monitor.add(chain, records)

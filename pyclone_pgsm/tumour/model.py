@@ -86,6 +86,8 @@ ERROR_RATE, FINE_ERROR_RATE = (
 )
 """0.0001 to 0.01 by preferred numbers (ISO 3), in steps of 26 % (R10) and of 12 % (R20); and three smaller rates. If
 the smallest were 0.0001, small prevalences would be too low where reads have no errors."""
+MOST_IN_PROCESSES = 2000
+"""Largest number of mutations times samples with which chains run in processes: others need large tables."""
 MANY_MUTATIONS = 1000
 """With more mutations the finer error rates are used."""
 CONTENT_JUMPS = (1, 1, 1, 2, 4)
@@ -197,6 +199,7 @@ class PyCloneModel(Model):
         self.hyperparameters: tuple[str, ...] = (*choices, *weights)
         self.num_observations = len(table.index)
         self.has_exchanges = self.num_observations >= LEAST_MEMBERS
+        self.runs_in_processes = self.index.size <= MOST_IN_PROCESSES
         # for each part, the names that the fields of its setting have, in this order, if they are inferred
         self._names = [
             (

@@ -33,6 +33,7 @@ from pyclone_pgsm.sampling.chains import run_until_converged
 from pyclone_pgsm.sampling.convergence import Rule
 from pyclone_pgsm.sampling.monitor import Monitor
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.sampling.workers import Workers
 from pyclone_pgsm.simulate.tumour import draw_alt_counts, draw_genotypes, variant_share
 from pyclone_pgsm.tumour import base_measure
 from pyclone_pgsm.tumour import model as tumour_model
@@ -269,7 +270,8 @@ def ranks_where_the_rule_stops(replicate: int) -> tuple[list[int], int]:
         T, len(states), ("concentration", *model.hyperparameters), Rule(frozenset(["concentration"]))
     )
     chains = [Records() for _ in states]
-    steps = run_until_converged(model, settings, states, 10, 1, threading.Event(), monitor)
+    workers = Workers(model, 1)
+    steps = run_until_converged(workers, settings, states, 10, 1, threading.Event(), monitor)
     while True:
         try:
             chain, _, records, _ = next(steps)

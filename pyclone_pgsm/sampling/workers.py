@@ -1,0 +1,110 @@
+"""Advances chains in processes of their own.
+
+Threads of one process run Python code in turn, and wait for each other at each call of a compiled function. Where an
+iteration takes few milliseconds, two processes are up to twice as fast as two threads (docs/speed.md).
+"""
+
+import gc
+import multiprocessing
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from types import TracebackType
+
+from pyclone_pgsm.likelihoods.model import Model
+from pyclone_pgsm.sampling.chain import ChainState, Records, advance
+from pyclone_pgsm.sampling.settings import Settings
+
+
+class Workers:
+    """Advances chains of a model, `number` at the same time, in processes if that is better and possible.
+
+    If not, chains are advanced in the threads that call :meth:`advance`. The draws are the same. The processes end with
+    the ``with`` block, or with the program, however that ends.
+    """
+
+    def __init__(self, model: Model, number: int) -> None:
+        self._model = model
+        self._processes: list[tuple[BaseProcess, Connection]] = []
+        self._free: queue.SimpleQueue[Connection] = queue.SimpleQueue()
+        if number > 1 and model.runs_in_processes and _can_fork():
+            # a limit of the number of processes is an OSError; Python 3.12 warns because OpenBLAS has threads
+            with suppress(OSError), warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                for _ in range(number):
+                    self._start()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("fork")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs, self._model), daemon=True)
+        process.start()
+        theirs.close()
+        self._processes.append((process, ours))
+        self._free.put(ours)
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process, connection in self._processes:
+            connection.close()
+            process.join()
+
+    def advance(
+        self, settings: Settings, state: ChainState, rebuild: int, end: float, is_over: Callable[[], bool]
+    ) -> tuple[ChainState, Records, bool]:
+        """Call :func:`~pyclone_pgsm.sampling.chain.advance` until ``time.monotonic`` has passed `end`.
+
+        In a thread, the chain also stops when `is_over` is true. If a process ends, because of an error or because it
+        was killed, the calling thread does the same work again, so that errors are raised here.
+        """
+        with suppress(queue.Empty):
+            connection = self._free.get_nowait()
+            with suppress(Exception):
+                connection.send((settings, state, rebuild, end))
+                answer: tuple[ChainState, Records, bool] = connection.recv()
+                self._free.put(connection)
+                return answer
+            connection.close()
+        return advance(self._model, settings, state, rebuild, _until(end, is_over))
+
+
+def _until(end: float, is_over: Callable[[], bool] = lambda: False) -> Callable[[int], bool]:
+    return lambda _: is_over() or time.monotonic() > end
+
+
+def _can_fork() -> bool:
+    """Whether a copy of this process can run chains: forking is not safe beside other threads, or on macOS."""
+    return (
+        sys.platform == "linux"
+        and threading.active_count() == 1
+        and not multiprocessing.current_process().daemon
+    )
+
+
+def _serve(connection: Connection, model: Model) -> None:
+    """Advance chains, in a process of its own, until the connection is closed; end without a word at any problem."""
+    with suppress(Exception):
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        gc.freeze()  # objects of the program, such as open files, are not deleted here
+        for name in os.listdir("/proc/self/fd"):
+            # locks of files that are inherited would outlive the program
+            if int(name) > 2 and int(name) != connection.fileno():
+                with suppress(OSError):
+                    os.close(int(name))
+        while True:
+            settings, state, rebuild, end = connection.recv()
+            connection.send(advance(model, settings, state, rebuild, _until(end)))
