@@ -75,6 +75,13 @@ def estimate(data: Dataset, settings: Settings, threads: int, stat_size: int | N
     )
 
 
+def in_processes(needed: Estimate, number: int) -> Estimate | None:
+    """Return what a run needs if each of so many chains is in a process with tables of its own; None: too much."""
+    copied = needed._replace(tables=number * needed.tables)
+    there = available()
+    return copied if there is None or copied.total <= there else None
+
+
 def _clusters_at_start(init: str, T: int) -> int:
     if init == APART:
         return T if T <= MOST_ALONE else MANY

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
-from pyclone_pgsm.analyses.memory import Estimate, check_memory, estimate
+from pyclone_pgsm.analyses.memory import Estimate, check_memory, estimate, in_processes
 from pyclone_pgsm.errors import DensityError, UsageError
 from pyclone_pgsm.inputs.labels import read_labels
 from pyclone_pgsm.likelihoods.foreign import blamed
@@ -41,8 +42,8 @@ TRIED_ROWS = 5
 class Plan:
     """A run that is ready to start or to continue, with resolved settings and the state from which each chain starts.
 
-    `threads` is how many chains run at the same time, which does not affect the result; `started` is the
-    ``time.perf_counter`` when planning began.
+    `threads` is how many chains run at the same time, and `processes` in how many processes they do, or 0; neither
+    affects the result. `started` is the ``time.perf_counter`` when planning began.
     """
 
     data: Dataset
@@ -50,8 +51,25 @@ class Plan:
     model: Model
     states: list[ChainState]
     threads: int
+    processes: int
     memory: Estimate
     started: float
+
+    @classmethod
+    def make(
+        cls,
+        data: Dataset,
+        options: RunOptions,
+        model: Model,
+        states: list[ChainState],
+        threads: int,
+        memory: Estimate,
+        started: float,
+    ) -> Self:
+        """Make the plan, and decide whether chains run in processes."""
+        copied = in_processes(memory, threads) if threads > 1 and model.prefers_processes else None
+        processes = 0 if copied is None else threads
+        return cls(data, options, model, states, threads, processes, copied or memory, started)
 
 
 def make_plan(
@@ -104,16 +122,19 @@ def make_plan(
             f"`parameters` {name}: cannot be inferred, as chains have a series of that name: rename it"
         )
     states = [start_chain(model, prior, settings, chain, start_labels) for chain in range(settings.chains)]
-    plan = Plan(data, options, model, states, threads, memory, started)
-    _rehearse(plan)
+    plan = Plan.make(data, options, model, states, threads, memory, started)
+    rehearse(plan)
     return plan
 
 
-def _rehearse(plan: Plan) -> None:
-    """Run and discard the first iteration of the first chain, so that errors occur before a file is written."""
+def rehearse(plan: Plan) -> None:
+    """Run and discard the next iteration of the first chain.
+
+    Errors occur before a file is written, and processes get what is compiled for it.
+    """
     stop = threading.Event()
-    settings = replace(plan.options.settings, iterations=1, burn_in=0, thin=1)
     state = copy.deepcopy(plan.states[0])
+    settings = replace(plan.options.settings, iterations=state.iteration + 1, burn_in=0, thin=1)
     with stopped_by_signals(stop), density_explained(plan), blamed(plan.options.model.likelihood):
         advance(plan.model, settings, state, plan.options.rebuild, lambda _: True)
     if stop.is_set():

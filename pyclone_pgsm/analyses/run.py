@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from pyclone_pgsm.analyses.matrix_input import mixture_settings
 from pyclone_pgsm.analyses.memory import check_memory, estimate
-from pyclone_pgsm.analyses.plan import Plan, density_explained, make_plan, try_density
+from pyclone_pgsm.analyses.plan import Plan, density_explained, make_plan, rehearse, try_density
 from pyclone_pgsm.analyses.precompile import compile_ahead
 from pyclone_pgsm.analyses.prolong import prolonged
 from pyclone_pgsm.analyses.reading import Reading
@@ -60,7 +60,7 @@ def _run(path: Path, plan: Plan, progress: Progress | None) -> RunOptions:
 
     def steps() -> Iterator[Segment]:
         nonlocal end
-        with Workers(model, plan.threads) as workers:
+        with Workers(model, plan.processes) as workers:
             run = workers, settings, plan.states, options.rebuild, plan.threads, stop
             if not settings.until_converged:
                 yield from run_chains(*run)
@@ -209,7 +209,10 @@ def _continued(trace: Trace, options: RunOptions, threads: int) -> Plan:
     check_memory(memory)
     states, model = trace.states(), trace.model
     trace.check_visits(states, model)
-    return Plan(trace.data, options, model, states, threads, memory, started)
+    plan = Plan.make(trace.data, options, model, states, threads, memory, started)
+    if plan.processes:
+        rehearse(plan)
+    return plan
 
 
 class ResultOptions(TypedDict, total=False):

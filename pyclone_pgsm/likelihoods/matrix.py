@@ -77,7 +77,7 @@ class MatrixOptions:
             else:
                 likelihood = made_of_data(self.likelihood, likelihood_class, data.values, self.parameters)
                 model = FixedModel(likelihood, len(data.values))
-        model.runs_in_processes = data.values.size <= MOST_IN_PROCESSES
+        model.prefers_processes = data.values.size <= MOST_IN_PROCESSES
         if self.likelihood not in BUILT_IN:
             check_answers(self.likelihood, likelihood, len(data.values))
         return model

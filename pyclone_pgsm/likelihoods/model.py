@@ -43,7 +43,7 @@ class Model(Protocol):
         The current outliers. None: the model has no outliers.
     has_exchanges : bool
         Whether :meth:`exchange` makes moves.
-    runs_in_processes : bool
+    prefers_processes : bool
         Whether chains are faster in processes than in threads: an iteration takes few milliseconds, and they do not
         need the same large tables.
     """
@@ -55,7 +55,7 @@ class Model(Protocol):
     order: NDArray[np.int64]
     outliers: NDArray[np.bool_] | None = None
     has_exchanges: bool = False
-    runs_in_processes: bool = False
+    prefers_processes: bool = False
 
     def initial_values(self) -> Values:
         """Return the values of the hyperparameters at the start of a chain."""

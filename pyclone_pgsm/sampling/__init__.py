@@ -1,1 +1,1 @@
-"""Iterations, chains and threads."""
+"""Iterations, chains, and chains beside each other."""

@@ -36,16 +36,17 @@ def run_chains(
     Yields each segment of each chain: its number, the state after the segment, the records of the segment, and whether
     the chain has done all its iterations.
 
-    Once `stop` is set, or ``time.monotonic`` has passed the `deadline`, every chain stops at the next opportunity; the
-    iterations done are still yielded. For `rebuild` see :func:`~pyclone_pgsm.sampling.chain.advance`.
+    Once `stop` is set, or ``time.monotonic`` has passed the `deadline`, every chain stops at the next opportunity (in a
+    process, only `SEGMENT_SECONDS` after the begin of its segment); the iterations done are still yielded. For
+    `rebuild` see :func:`~pyclone_pgsm.sampling.chain.advance`.
     """
 
     def is_over() -> bool:
         return stop.is_set() or time.monotonic() > deadline
 
     def segment(chain: int, state: ChainState) -> Segment:
-        end = min(deadline, time.monotonic() + SEGMENT_SECONDS)
-        return chain, *workers.advance(settings, state, rebuild, end, is_over)
+        end = -math.inf if is_over() else time.monotonic() + SEGMENT_SECONDS
+        return chain, *workers.advance(settings, state, rebuild, min(end, deadline), stop.is_set)
 
     with ThreadPoolExecutor(threads) as pool:
         running: set[Future[Segment]] = set()

@@ -18,6 +18,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import TracebackType
+from typing import Self
 
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.sampling.chain import ChainState, Records, advance
@@ -25,41 +26,48 @@ from pyclone_pgsm.sampling.settings import Settings
 
 
 class Workers:
-    """Advances chains of a model, `number` at the same time, in processes if that is better and possible.
+    """Advances chains of a model in so many processes, or, if that is not possible, in the threads that ask for it.
 
-    If not, chains are advanced in the threads that call :meth:`advance`. The draws are the same. The processes end with
-    the ``with`` block, or with the program, however that ends.
+    The draws are the same. The processes end with the ``with`` block, or about a second after the program.
     """
 
     def __init__(self, model: Model, number: int) -> None:
         self._model = model
         self._processes: list[tuple[BaseProcess, Connection]] = []
         self._free: queue.SimpleQueue[Connection] = queue.SimpleQueue()
-        if number > 1 and model.runs_in_processes and _can_fork():
-            # a limit of the number of processes is an OSError; Python 3.12 warns because OpenBLAS has threads
-            with suppress(OSError), warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)
-                for _ in range(number):
-                    self._start()
+        if number > 0 and _can_fork():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12, as OpenBLAS has threads
+                try:
+                    for _ in range(number):
+                        self._start()
+                except OSError:  # no more processes are allowed
+                    self._end()
+        for _, connection in self._processes:
+            self._free.put(connection)
 
     def _start(self) -> None:
         context = multiprocessing.get_context("fork")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, self._model), daemon=True)
+        inherited = [ours, *(connection for _, connection in self._processes)]
+        process = context.Process(target=_serve, args=(theirs, inherited, self._model), daemon=True)
         process.start()
         theirs.close()
         self._processes.append((process, ours))
-        self._free.put(ours)
 
-    def __enter__(self) -> "Workers":
+    def _end(self) -> None:
+        for process, connection in self._processes:
+            connection.close()
+            process.join()
+        self._processes.clear()
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for process, connection in self._processes:
-            connection.close()
-            process.join()
+        self._end()
 
     def advance(
         self, settings: Settings, state: ChainState, rebuild: int, end: float, is_over: Callable[[], bool]
@@ -80,22 +88,25 @@ class Workers:
         return advance(self._model, settings, state, rebuild, _until(end, is_over))
 
 
-def _until(end: float, is_over: Callable[[], bool] = lambda: False) -> Callable[[int], bool]:
+def _until(end: float, is_over: Callable[[], bool]) -> Callable[[int], bool]:
     return lambda _: is_over() or time.monotonic() > end
 
 
 def _can_fork() -> bool:
-    """Whether a copy of this process can run chains: forking is not safe beside other threads, or on macOS."""
+    """Whether copies of this process can run chains.
+
+    Forking is not safe beside other threads, or on macOS; and a process of a pool has others beside it.
+    """
     return (
-        sys.platform == "linux"
-        and threading.active_count() == 1
-        and not multiprocessing.current_process().daemon
+        sys.platform == "linux" and threading.active_count() == 1 and multiprocessing.parent_process() is None
     )
 
 
-def _serve(connection: Connection, model: Model) -> None:
+def _serve(connection: Connection, inherited: list[Connection], model: Model) -> None:
     """Advance chains, in a process of its own, until the connection is closed; end without a word at any problem."""
     with suppress(Exception):
+        for each in inherited:
+            each.close()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
@@ -107,4 +118,4 @@ def _serve(connection: Connection, model: Model) -> None:
                     os.close(int(name))
         while True:
             settings, state, rebuild, end = connection.recv()
-            connection.send(advance(model, settings, state, rebuild, _until(end)))
+            connection.send(advance(model, settings, state, rebuild, _until(end, lambda: False)))

@@ -199,7 +199,7 @@ class PyCloneModel(Model):
         self.hyperparameters: tuple[str, ...] = (*choices, *weights)
         self.num_observations = len(table.index)
         self.has_exchanges = self.num_observations >= LEAST_MEMBERS
-        self.runs_in_processes = self.index.size <= MOST_IN_PROCESSES
+        self.prefers_processes = self.index.size <= MOST_IN_PROCESSES
         # for each part, the names that the fields of its setting have, in this order, if they are inferred
         self._names = [
             (

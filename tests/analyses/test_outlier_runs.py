@@ -239,7 +239,7 @@ def test_all_are_outliers(tmp_path: Path) -> None:
         "annotations": {},
     }
     one = replace(data, **columns)
-    model = analysis.ModelOptions(outlier_prob=0.9)
+    model = analysis.ModelOptions(outlier_prob=0.95)
     path = run(tmp_path / "t.h5", observations=one, model=model, iterations=600, burn_in=100)
     with Trace(path) as opened:
         share = np.mean([opened.outliers(k, np.arange(100, 600)) for k in range(2)])

@@ -32,7 +32,7 @@ from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.posterior import summarize as summarizing
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
-from pyclone_pgsm.sampling import chains, moves
+from pyclone_pgsm.sampling import moves, workers
 from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
@@ -250,7 +250,7 @@ def test_blas_has_one_thread_in_chains_and_summary(tmp_path, monkeypatch):
 
         return call
 
-    monkeypatch.setattr(chains, "advance", observed(chains.advance))
+    monkeypatch.setattr(workers, "advance", observed(workers.advance))
     monkeypatch.setattr(summarizing, "kept_rows", observed(summarizing.kept_rows))
     with threadpool_limits(2):
         path = run(tmp_path / "t.h5", iterations=30, burn_in=10)

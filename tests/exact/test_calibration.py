@@ -270,7 +270,7 @@ def ranks_where_the_rule_stops(replicate: int) -> tuple[list[int], int]:
         T, len(states), ("concentration", *model.hyperparameters), Rule(frozenset(["concentration"]))
     )
     chains = [Records() for _ in states]
-    workers = Workers(model, 1)
+    workers = Workers(model, 0)
     steps = run_until_converged(workers, settings, states, 10, 1, threading.Event(), monitor)
     while True:
         try:

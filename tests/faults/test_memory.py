@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from pyclone_pgsm.analyses import memory
 from pyclone_pgsm.analyses.matrix import MatrixAnalysis
 from pyclone_pgsm.analyses.memory import Estimate, check_memory, estimate
+from pyclone_pgsm.analyses.plan import Plan
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.tumour_content import Uncertain
@@ -188,6 +189,19 @@ def test_the_remedy_fits_the_part(monkeypatch: pytest.MonkeyPatch, part: str, re
     assert str(raised.value).startswith("this run needs about 9.0 GB of memory, 9.0 GB of it for ")
     assert "and 8.0 GB are available: " in str(raised.value)
     assert remedy in str(raised.value)
+
+
+@pytest.mark.parametrize(("there", "processes"), [(4 * GIGABYTE, 2), (2 * GIGABYTE, 0), (None, 2)])
+def test_processes_only_if_there_is_memory_for_their_tables(
+    monkeypatch: pytest.MonkeyPatch, there: int | None, processes: int
+) -> None:
+    monkeypatch.setattr(memory, "available", lambda: there)
+    needed = Estimate(1, 1, 3 * GIGABYTE // 2, 1, 1, 1, 1)
+    model = ModelOptions().resolve(tumour()).make_model(tumour())
+    plan = Plan.make(None, None, model, [], 2, needed, 0.0)  # type: ignore[arg-type]
+    assert plan.processes == processes
+    assert plan.memory.tables == max(processes, 1) * needed.tables
+    assert Plan.make(None, None, model, [], 1, needed, 0.0).processes == 0  # type: ignore[arg-type]
 
 
 def test_where_nothing_tells_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

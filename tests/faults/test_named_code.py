@@ -42,7 +42,7 @@ def trace(plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     options = matrix_input.stored_options(f"{plugin}:PoissonGamma", {"rate": 0.05}, counts)
     data = MatrixData(counts, options)
     settings = Settings(iterations=20, burn_in=10, chains=1, sampler="gibbs")
-    monkeypatch.setattr(plan_module, "_rehearse", lambda _: None)
+    monkeypatch.setattr(plan_module, "rehearse", lambda _: None)
     plan = plan_module.make_plan(data, settings, DirichletProcess())
     path = tmp_path / "t.h5"
     create_trace(path, data, plan.options, "a test", plan.states)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +23,8 @@ from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.locks import writing
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling import workers
-from pyclone_pgsm.sampling.chain import ChainState, Records, start_chain
+from pyclone_pgsm.sampling.chain import ChainState, Records, advance, start_chain
+from pyclone_pgsm.sampling.chains import run_chains
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.sampling.workers import Workers
 from pyclone_pgsm.tumour.options import ModelOptions
@@ -28,19 +32,34 @@ from pyclone_pgsm.tumour.options import ModelOptions
 SETTINGS = Settings(iterations=60, burn_in=30, chains=2, seed=5)
 
 
+@dataclass
+class Forks:
+    """Numbers of the processes that were started, and how often a chain was advanced in the program itself."""
+
+    started: list[int] = field(default_factory=list)
+    at_home: int = 0
+
+
 @pytest.fixture
-def forks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Processes even beside the threads of these tests; the fixture is the list of their numbers."""
-    started: list[int] = []
+def forks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Forks]:
+    """Let there be processes even beside the threads of these tests."""
+    if sys.platform != "linux":
+        pytest.skip("processes are forks only on Linux")
+    found = Forks()
 
     def noted(self: Workers) -> None:
         begin(self)
-        started.append(self._processes[-1][0].pid or 0)
+        found.started.append(self._processes[-1][0].pid or 0)
+
+    def counted(*arguments: Any) -> Any:
+        found.at_home += 1  # in a process, of a copy
+        return advance(*arguments)
 
     begin = Workers._start
     monkeypatch.setattr(workers, "_can_fork", lambda: True)
+    monkeypatch.setattr(workers, "advance", counted)
     monkeypatch.setattr(Workers, "_start", noted)
-    yield started
+    yield found
     assert not multiprocessing.active_children()
 
 
@@ -64,34 +83,68 @@ def same(one: Records, other: Records) -> bool:
 @pytest.mark.parametrize("automatic", [False, True])
 @pytest.mark.parametrize("which", [run, run_matrix])
 def test_draws_are_those_of_threads(
-    which: Callable[..., Path], automatic: bool, forks: list[int], monkeypatch, tmp_path: Path
+    which: Callable[..., Path], automatic: bool, forks: Forks, monkeypatch, tmp_path: Path
 ) -> None:
     settings = {"iterations": None, "burn_in": None, "max_iterations": 300} if automatic else {}
     found = bits(which(tmp_path / "processes.h5", chains=3, **settings))
-    assert len(forks) == 2
+    assert (len(forks.started), forks.at_home) == (2, 0)
     monkeypatch.setattr(workers, "_can_fork", lambda: False)
     assert found == bits(which(tmp_path / "threads.h5", chains=3, **settings))
-    assert len(forks) == 2
+    assert len(forks.started) == 2
+    assert forks.at_home > 0
 
 
-def test_outliers_are_drawn_in_processes_too(forks: list[int], monkeypatch, tmp_path: Path) -> None:
+def test_outliers_are_drawn_in_processes_too(forks: Forks, monkeypatch, tmp_path: Path) -> None:
     model = ModelOptions(outlier_prob=0.05)
     found = bits(run(tmp_path / "processes.h5", model=model))
-    assert len(forks) == 2
+    assert (len(forks.started), forks.at_home) == (2, 0)
     monkeypatch.setattr(workers, "_can_fork", lambda: False)
     assert found == bits(run(tmp_path / "threads.h5", model=model))
 
 
-def test_a_chain_goes_on_where_its_process_was_killed(forks: list[int]) -> None:
+def test_a_chain_goes_on_where_its_process_was_killed(forks: Forks) -> None:
     model = small_model()
-    expected = [advanced(Workers(model, 1), state) for state in first_states(model)]
+    expected = [advanced(Workers(model, 0), state) for state in first_states(model)]
+    forks.at_home = 0
     with Workers(model, 2) as pool:
-        os.kill(forks[0], signal.SIGKILL)
+        os.kill(forks.started[0], signal.SIGKILL)
         found = [advanced(pool, first_states(model)[chain]) for chain in (0, 0, 1)]
     assert all(same(one, expected[chain]) for one, chain in zip(found, (0, 0, 1)))
+    assert forks.at_home == 1
 
 
-def test_errors_are_raised_by_the_caller(forks: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_process_that_is_killed_at_work(number: signal.Signals, forks: Forks) -> None:
+    model, long = small_model(), replace(SETTINGS, iterations=3_000).resolve(40)
+    end = time.monotonic() + 1000.0
+    expected = Workers(model, 0).advance(long, first_states(model)[0], 10, end, lambda: False)[1]
+    forks.at_home = 0
+    with Workers(model, 1) as pool:
+        timer = threading.Timer(0.2, os.kill, (forks.started[0], number))
+        timer.start()
+        found = pool.advance(long, first_states(model)[0], 10, end, lambda: False)[1]
+        timer.join()
+    assert same(found, expected)
+    assert forks.at_home == 1
+
+
+def test_many_chains_stop_together(forks: Forks) -> None:
+    """Those that wait for a process do no more than one interval each."""
+    model = small_model()
+    settings = replace(SETTINGS, iterations=1_000_000, chains=20).resolve(40)
+    states = [start_chain(model, DirichletProcess(), settings, chain) for chain in range(20)]
+    stop = threading.Event()
+    with Workers(model, 2) as pool:
+        segments = run_chains(pool, settings, states, 10, 2, stop)
+        next(segments)
+        stop.set()
+        rest = [len(records.labels) for _, _, records, _ in segments]
+    assert len(rest) == 20  # the first chain was to go on
+    assert sum(length == 10 for length in rest) >= 15
+    assert forks.at_home == 0
+
+
+def test_errors_are_raised_by_the_caller(forks: Forks, monkeypatch: pytest.MonkeyPatch) -> None:
     model = small_model()
 
     def refuse(values: Values) -> float:
@@ -103,7 +156,7 @@ def test_errors_are_raised_by_the_caller(forks: list[int], monkeypatch: pytest.M
         advanced(pool, states[0])
 
 
-def test_a_state_that_cannot_be_sent_is_advanced_here(forks: list[int]) -> None:
+def test_a_state_that_cannot_be_sent_is_advanced_here(forks: Forks) -> None:
     class Local(DirichletProcess):
         pass
 
@@ -113,33 +166,39 @@ def test_a_state_that_cannot_be_sent_is_advanced_here(forks: list[int]) -> None:
         state.prior = Local()
     with Workers(model, 2) as pool:
         found = advanced(pool, states[0])
-    assert same(found, advanced(Workers(model, 1), first_states(model)[0]))
+    assert same(found, advanced(Workers(model, 0), first_states(model)[0]))
 
 
 def test_without_processes_chains_stop_when_asked() -> None:
     model = small_model()
-    assert len(advanced(Workers(model, 1), first_states(model)[0], lambda: True).labels) == 10
+    assert len(advanced(Workers(model, 0), first_states(model)[0], lambda: True).labels) == 10
 
 
-def test_where_no_more_processes_are_allowed_threads_do_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Workers) -> None:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
+def test_where_no_more_processes_are_allowed_threads_do_it(
+    forks: Forks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fork_once() -> int:
+        if forks.started:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        return fork()
 
-    model = small_model()
-    monkeypatch.setattr(workers, "_can_fork", lambda: True)
-    monkeypatch.setattr(Workers, "_start", refuse)
+    fork, model = os.fork, small_model()
+    monkeypatch.setattr(os, "fork", fork_once)
     with Workers(model, 2) as pool:
+        assert len(forks.started) == 1
+        assert not multiprocessing.active_children()
         assert len(advanced(pool, first_states(model)[0]).labels) == 60
+    assert forks.at_home == 1
 
 
 def test_no_processes_for_large_data_nor_beside_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert small_model().runs_in_processes
+    assert small_model().prefers_processes
     many = tumour(1001)  # in two samples
-    assert not ModelOptions(precision=200.0).resolve(many).make_model(many).runs_in_processes
+    assert not ModelOptions(precision=200.0).resolve(many).make_model(many).prefers_processes
     for rows, is_small in ((5000, True), (5001, False)):
         names = [str(row) for row in range(rows)]
         data = DataMatrix(names, ["x", "y"], np.random.default_rng(1).normal(size=(rows, 2)))
-        assert MatrixOptions("normal", {}).make_model(data).runs_in_processes is is_small
+        assert MatrixOptions("normal", {}).make_model(data).prefers_processes is is_small
     monkeypatch.setattr(threading, "active_count", lambda: 2)
     assert not workers._can_fork()
 
@@ -152,9 +211,17 @@ def children(process: int) -> set[int]:
                 after_name = (folder / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            if int(after_name[1]) == process and after_name[0] != "Z":
+            if int(after_name[1]) == process:
                 found.add(int(folder.name))
     return found
+
+
+def command_of(process: int) -> bytes:
+    """Its command line; empty if it has ended, even if nobody has taken note of its end."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux")
@@ -164,13 +231,14 @@ def test_processes_end_with_a_program_that_is_killed(tmp_path: Path) -> None:
     arguments = ("--chains", 2, "--iterations", 1_000_000, "--threads", 2)
     with start("run", write_tumour(tmp_path), "-o", out, *arguments) as process:
         wait_for_flushes(process, out, 1)
-        processes = children(process.pid)
-        assert len(processes) >= 2
+        own = command_of(process.pid)
+        processes = [each for each in children(process.pid) if command_of(each) == own]
+        assert len(processes) == 2
         process.kill()
         process.wait()
         with writing(out):
             pass
         end = time.monotonic() + 30.0
-        while any(Path(f"/proc/{number}").exists() for number in processes):
+        while any(map(command_of, processes)):
             assert time.monotonic() < end, "processes outlive the program"
             time.sleep(0.01)

@@ -240,7 +240,8 @@ def make_pyclone(index, xi, likelihood, xi_max, uniform_masses=None) -> PyClone:
     `uniform_masses` (G,) are those of the grid points under a uniform prior of prevalences, by default 1/G.
     """
     (T, D), G = index.shape, xi.shape[1]
-    log_mean = np.log(likelihood.mean(axis=1) if uniform_masses is None else likelihood @ uniform_masses)
+    masses = np.full(G, 1.0 / G) if uniform_masses is None else uniform_masses
+    log_mean = np.log(np.einsum("uk,k->u", likelihood, masses))  # not by BLAS, which sums as its threads do
     points = _points_of_chunk(G)
     chunks = np.arange(0, G, points)
     low = np.minimum.reduceat(xi, chunks, axis=1)
