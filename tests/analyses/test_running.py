@@ -253,7 +253,7 @@ def test_blas_has_one_thread_in_chains_and_summary(tmp_path, monkeypatch):
     monkeypatch.setattr(workers, "advance", observed(workers.advance))
     monkeypatch.setattr(summarizing, "kept_rows", observed(summarizing.kept_rows))
     with threadpool_limits(2):
-        path = run(tmp_path / "t.h5", iterations=30, burn_in=10)
+        path = run(tmp_path / "t.h5", iterations=30, burn_in=10, threads=1)  # not in processes
         num_segments = len(found)
         with Trace(path) as trace:
             summarizing.summarize(trace)
