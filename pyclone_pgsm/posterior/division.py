@@ -96,11 +96,17 @@ def differences(
     """Return (M,) how much the prevalences of two halves of a cluster differ in each draw, in the sample with most.
 
     The blocks in M draws of the n members are `partitions` (M, n), and `means` (K, D) for each draw are the posterior
-    mean prevalences of its blocks; a half has those of the block of most of it. `halves` (n,) are 0 and 1.
+    mean prevalences of its blocks; a half has those of the block of most of it. If one block has as many of both halves
+    as any other, they do not differ. `halves` (n,) are 0 and 1.
     """
     found = np.zeros(len(partitions))
     for m, (partition, mean) in enumerate(zip(partitions, means)):
         if halves.any():
-            first, second = (int(np.bincount(partition[halves == half]).argmax()) for half in (0, 1))
-            found[m] = np.abs(mean[first] - mean[second]).max()
+            counts = np.array(
+                [np.bincount(partition[halves == half], minlength=len(mean)) for half in (0, 1)]
+            )
+            has_most = counts == counts.max(axis=1, keepdims=True)
+            if not has_most.all(axis=0).any():
+                first, second = counts.argmax(axis=1)
+                found[m] = np.abs(mean[first] - mean[second]).max()
     return found

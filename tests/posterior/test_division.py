@@ -42,6 +42,16 @@ def test_pieces_are_not_apart() -> None:
     assert not are_apart(partitions, [np.array([[0.2], [0.9]])] * 20, HALVES)
 
 
+def test_a_pair_of_which_one_or_the_other_is_elsewhere_is_not_apart() -> None:
+    """Each of the two is together with the other members in six of ten draws: no cluster of their own."""
+    halves = np.array([1, 0, 0, 0, 0, 1])
+    partitions = draws(*["000001"] * 4, *["100000"] * 4, *["000000"] * 2)
+    means = [np.array([[0.2], [0.9]])] * 10
+    assert not differences(partitions, means, halves).any()
+    partitions[:4] = [1, 0, 0, 0, 0, 1]
+    assert differences(partitions, means, halves).tolist() == pytest.approx([0.7] * 4 + [0.0] * 6)
+
+
 def test_a_cluster_that_many_draws_hold_apart() -> None:
     """In half of the draws, and then in three of four, its halves are in two blocks, 0.3 apart."""
     partitions = draws(*["000111", "000000", "000111", "000000"] * 5)
