@@ -118,13 +118,15 @@ def draw(table: pd.DataFrame, path: Path) -> None:
     axes.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1.0)
     axes.vlines(bins["probability"], low, high, color="C0")
     axes.plot(bins["probability"], bins["right"], "o", color="C0")
-    for n, ((_, row), top) in enumerate(zip(bins.iterrows(), high, strict=True)):
+    for n, (_, row) in enumerate(bins.iterrows(), 1):
+        end, offset, side = (low, -26, "top") if n == len(bins) else (high, 4, "bottom")
         axes.annotate(
             f"{row['mutations']:,.0f}",
-            (row["probability"], top),
-            (0, 4 + 9 * (n % 2)),
+            (row["probability"], end[n - 1]),
+            (0, offset),
             textcoords="offset points",
             ha="right",
+            va=side,
             fontsize=7,
         )
     axes.set(xlim=(0, 1.02), ylim=(0, 1.06), aspect="equal")
