@@ -168,7 +168,7 @@ class Simulated(NamedTuple):
 
 
 def simulated_tumour(replicate: int) -> Simulated:
-    rng = np.random.default_rng((8, replicate))
+    rng = np.random.default_rng((9, replicate))
     prior = draw_hyperparameters(PRIORS[0], rng)
     labels = draw_seating(prior, T, rng)
     weights = rng.dirichlet([1.0, 1.0, 2.0], 2)
