@@ -76,7 +76,7 @@ def estimate(data: Dataset, settings: Settings, threads: int, stat_size: int | N
 
 
 def in_processes(needed: Estimate, number: int) -> Estimate | None:
-    """Return what a run needs if each of so many chains is in a process with tables of its own; None: too much."""
+    """Return what a run needs in so many processes, each with tables of its own; None if that is not available."""
     copied = needed._replace(tables=number * needed.tables)
     there = available()
     return copied if there is None or copied.total <= there else None

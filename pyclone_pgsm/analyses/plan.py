@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,25 +50,9 @@ class Plan:
     model: Model
     states: list[ChainState]
     threads: int
-    processes: int
     memory: Estimate
     started: float
-
-    @classmethod
-    def make(
-        cls,
-        data: Dataset,
-        options: RunOptions,
-        model: Model,
-        states: list[ChainState],
-        threads: int,
-        memory: Estimate,
-        started: float,
-    ) -> Self:
-        """Make the plan, and decide whether chains run in processes."""
-        copied = in_processes(memory, threads) if threads > 1 and model.prefers_processes else None
-        processes = 0 if copied is None else threads
-        return cls(data, options, model, states, threads, processes, copied or memory, started)
+    processes: int = 0
 
 
 def make_plan(
@@ -122,15 +105,24 @@ def make_plan(
             f"`parameters` {name}: cannot be inferred, as chains have a series of that name: rename it"
         )
     states = [start_chain(model, prior, settings, chain, start_labels) for chain in range(settings.chains)]
-    plan = Plan.make(data, options, model, states, threads, memory, started)
+    plan = with_processes(Plan(data, options, model, states, threads, memory, started))
     rehearse(plan)
+    return plan
+
+
+def with_processes(plan: Plan) -> Plan:
+    """Let the chains run in processes, if the model prefers these and there is enough memory."""
+    if plan.threads > 1 and plan.model.prefers_processes:
+        memory = in_processes(plan.memory, plan.threads)
+        if memory is not None:
+            return replace(plan, processes=plan.threads, memory=memory)
     return plan
 
 
 def rehearse(plan: Plan) -> None:
     """Run and discard the next iteration of the first chain.
 
-    Errors occur before a file is written, and processes get what is compiled for it.
+    So errors occur before a file is written, and machine code is there before processes are forked.
     """
     stop = threading.Event()
     state = copy.deepcopy(plan.states[0])

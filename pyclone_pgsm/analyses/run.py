@@ -14,7 +14,14 @@ from threadpoolctl import threadpool_limits
 
 from pyclone_pgsm.analyses.matrix_input import mixture_settings
 from pyclone_pgsm.analyses.memory import check_memory, estimate
-from pyclone_pgsm.analyses.plan import Plan, density_explained, make_plan, rehearse, try_density
+from pyclone_pgsm.analyses.plan import (
+    Plan,
+    density_explained,
+    make_plan,
+    rehearse,
+    try_density,
+    with_processes,
+)
 from pyclone_pgsm.analyses.precompile import compile_ahead
 from pyclone_pgsm.analyses.prolong import prolonged
 from pyclone_pgsm.analyses.reading import Reading
@@ -209,7 +216,7 @@ def _continued(trace: Trace, options: RunOptions, threads: int) -> Plan:
     check_memory(memory)
     states, model = trace.states(), trace.model
     trace.check_visits(states, model)
-    plan = Plan.make(trace.data, options, model, states, threads, memory, started)
+    plan = with_processes(Plan(trace.data, options, model, states, threads, memory, started))
     if plan.processes:
         rehearse(plan)
     return plan

@@ -20,7 +20,7 @@ from pyclone_pgsm.likelihoods.registry import BUILT_IN, find_likelihood, paramet
 from pyclone_pgsm.likelihoods.trial import check_answers
 
 MOST_IN_PROCESSES = 10_000
-"""Largest number of entries of a matrix with which chains run in processes."""
+"""Largest number of entries of a matrix with which chains prefer processes."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ in one with a wrong tumour content."""
 UNCERTAIN_CLUSTER, MISFIT = "cluster uncertain", "reads do not fit"
 """Reasons why a mutation is doubtful."""
 SHARE_AT_END = 0.2
-"""Least share of a hyperparameter's draws at an end of its grid of values that causes a warning. (Small precisions,
-large error rates, and both ends of tumour contents: reads without errors, and binomial ones, do no harm.)"""
+"""Least share of a hyperparameter's draws at an end of its grid of values that causes a warning. Asked are
+small precisions, large error rates and both ends of tumour contents; large precisions and small rates do no harm."""
 FAR_FROM_GIVEN = 2.0
 """An inferred tumour content is far from what was given at this many of its standard deviations."""
 

@@ -1,1 +1,1 @@
-"""Iterations, chains, and chains beside each other."""
+"""Iterations, and chains, which run in parallel."""

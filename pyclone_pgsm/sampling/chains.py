@@ -1,4 +1,4 @@
-"""Runs chains beside each other, up to a number of iterations or until they have converged."""
+"""Runs chains in parallel, up to a number of iterations or until they have converged."""
 
 import copy
 import math
@@ -37,7 +37,7 @@ def run_chains(
     the chain has done all its iterations.
 
     Once `stop` is set, or ``time.monotonic`` has passed the `deadline`, every chain stops at the next opportunity (in a
-    process, only `SEGMENT_SECONDS` after the begin of its segment); the iterations done are still yielded. For
+    process, only `SEGMENT_SECONDS` after the start of its segment); the iterations done are still yielded. For
     `rebuild` see :func:`~pyclone_pgsm.sampling.chain.advance`.
     """
 
@@ -45,8 +45,8 @@ def run_chains(
         return stop.is_set() or time.monotonic() > deadline
 
     def segment(chain: int, state: ChainState) -> Segment:
-        end = -math.inf if is_over() else time.monotonic() + SEGMENT_SECONDS
-        return chain, *workers.advance(settings, state, rebuild, min(end, deadline), stop.is_set)
+        end = -math.inf if stop.is_set() else min(deadline, time.monotonic() + SEGMENT_SECONDS)
+        return chain, *workers.advance(settings, state, rebuild, end, stop.is_set)
 
     with ThreadPoolExecutor(threads) as pool:
         running: set[Future[Segment]] = set()

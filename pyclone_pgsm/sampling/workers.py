@@ -26,7 +26,7 @@ from pyclone_pgsm.sampling.settings import Settings
 
 
 class Workers:
-    """Advances chains of a model in so many processes, or, if that is not possible, in the threads that ask for it.
+    """Advances chains of a model in `number` processes, or, if that is not possible, in the calling threads.
 
     The draws are the same. The processes end with the ``with`` block, or about a second after the program.
     """
@@ -95,7 +95,7 @@ def _until(end: float, is_over: Callable[[], bool]) -> Callable[[int], bool]:
 def _can_fork() -> bool:
     """Whether copies of this process can run chains.
 
-    Forking is not safe beside other threads, or on macOS; and a process of a pool has others beside it.
+    Forking is not safe in a program with other threads, or on macOS. A process of a pool would make too many processes.
     """
     return (
         sys.platform == "linux" and threading.active_count() == 1 and multiprocessing.parent_process() is None

@@ -86,8 +86,6 @@ ERROR_RATE, FINE_ERROR_RATE = (
 )
 """0.0001 to 0.01 by preferred numbers (ISO 3), in steps of 26 % (R10) and of 12 % (R20); and three smaller rates. If
 the smallest were 0.0001, small prevalences would be too low where reads have no errors."""
-MOST_IN_PROCESSES = 2000
-"""Largest number of mutations times samples with which chains run in processes: others need large tables."""
 MANY_MUTATIONS = 1000
 """With more mutations the finer error rates are used."""
 CONTENT_JUMPS = (1, 1, 1, 2, 4)
@@ -100,6 +98,8 @@ SUMMED_OUT_SHARE = 0.1
 """Share of the proposals with the prevalences summed out that may change the error rate, if this needs new tables."""
 LEAST_SETS = 3
 """Number of sets of tables that are kept at least, whatever their size."""
+MOST_IN_PROCESSES = 2000
+"""Largest number of mutations times samples with which chains prefer processes, each of which computes tables."""
 MOST_COMBINATIONS = 60
 """Number of sets of tables kept that combine tables of single samples; chains seldom return to a combination."""
 KEPT_BASES = 16  # number of cached base measures: a chain uses the one that it has drawn several times

@@ -57,7 +57,7 @@ def test_the_second_writer_is_told_who_holds_the_lock_and_a_dead_one_holds_nothi
     try:
         with Trace(path) as trace:  # reading needs no lock
             data, options, states = trace.data, trace.options, trace.states()
-        plan = Plan(data, options, None, states, 1, 0, None, 0.0)  # type: ignore[arg-type]
+        plan = Plan(data, options, None, states, 1, None, 0.0)  # type: ignore[arg-type]
         for use in (
             lambda: analysis.resume(path, 30),
             lambda: analysis.resume(link, 30),
@@ -134,7 +134,7 @@ def test_a_folder_is_not_touched_while_its_trace_is_written(tmp_path):
     path = made_trace(tmp_path / "trace.h5")
     (tmp_path / "clusters.tsv").write_text("of another run")
     with Trace(path) as trace:
-        plan = Plan(trace.data, trace.options, None, trace.states(), 1, 0, None, 0.0)  # type: ignore[arg-type]
+        plan = Plan(trace.data, trace.options, None, trace.states(), 1, None, 0.0)  # type: ignore[arg-type]
     content = path.read_bytes()
     process = holder_of(path)
     try:

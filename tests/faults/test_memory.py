@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from pyclone_pgsm.analyses import memory
 from pyclone_pgsm.analyses.matrix import MatrixAnalysis
 from pyclone_pgsm.analyses.memory import Estimate, check_memory, estimate
-from pyclone_pgsm.analyses.plan import Plan
+from pyclone_pgsm.analyses.plan import Plan, with_processes
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.tumour_content import Uncertain
@@ -198,10 +198,10 @@ def test_processes_only_if_there_is_memory_for_their_tables(
     monkeypatch.setattr(memory, "available", lambda: there)
     needed = Estimate(1, 1, 3 * GIGABYTE // 2, 1, 1, 1, 1)
     model = ModelOptions().resolve(tumour()).make_model(tumour())
-    plan = Plan.make(None, None, model, [], 2, needed, 0.0)  # type: ignore[arg-type]
+    plan = with_processes(Plan(None, None, model, [], 2, needed, 0.0))  # type: ignore[arg-type]
     assert plan.processes == processes
     assert plan.memory.tables == max(processes, 1) * needed.tables
-    assert Plan.make(None, None, model, [], 1, needed, 0.0).processes == 0  # type: ignore[arg-type]
+    assert with_processes(replace(plan, threads=1, processes=0)).processes == 0
 
 
 def test_where_nothing_tells_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ class Forks:
     """Numbers of the processes that were started, and how often a chain was advanced in the program itself."""
 
     started: list[int] = field(default_factory=list)
-    at_home: int = 0
+    in_program: int = 0
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def forks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Forks]:
         found.started.append(self._processes[-1][0].pid or 0)
 
     def counted(*arguments: Any) -> Any:
-        found.at_home += 1  # in a process, of a copy
+        found.in_program += 1  # in a process, of a copy
         return advance(*arguments)
 
     begin = Workers._start
@@ -87,17 +87,17 @@ def test_draws_are_those_of_threads(
 ) -> None:
     settings = {"iterations": None, "burn_in": None, "max_iterations": 300} if automatic else {}
     found = bits(which(tmp_path / "processes.h5", chains=3, **settings))
-    assert (len(forks.started), forks.at_home) == (2, 0)
+    assert (len(forks.started), forks.in_program) == (2, 0)
     monkeypatch.setattr(workers, "_can_fork", lambda: False)
     assert found == bits(which(tmp_path / "threads.h5", chains=3, **settings))
     assert len(forks.started) == 2
-    assert forks.at_home > 0
+    assert forks.in_program > 0
 
 
 def test_outliers_are_drawn_in_processes_too(forks: Forks, monkeypatch, tmp_path: Path) -> None:
     model = ModelOptions(outlier_prob=0.05)
     found = bits(run(tmp_path / "processes.h5", model=model))
-    assert (len(forks.started), forks.at_home) == (2, 0)
+    assert (len(forks.started), forks.in_program) == (2, 0)
     monkeypatch.setattr(workers, "_can_fork", lambda: False)
     assert found == bits(run(tmp_path / "threads.h5", model=model))
 
@@ -105,12 +105,12 @@ def test_outliers_are_drawn_in_processes_too(forks: Forks, monkeypatch, tmp_path
 def test_a_chain_goes_on_where_its_process_was_killed(forks: Forks) -> None:
     model = small_model()
     expected = [advanced(Workers(model, 0), state) for state in first_states(model)]
-    forks.at_home = 0
+    forks.in_program = 0
     with Workers(model, 2) as pool:
         os.kill(forks.started[0], signal.SIGKILL)
         found = [advanced(pool, first_states(model)[chain]) for chain in (0, 0, 1)]
     assert all(same(one, expected[chain]) for one, chain in zip(found, (0, 0, 1)))
-    assert forks.at_home == 1
+    assert forks.in_program == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -118,14 +118,14 @@ def test_a_process_that_is_killed_at_work(number: signal.Signals, forks: Forks) 
     model, long = small_model(), replace(SETTINGS, iterations=3_000).resolve(40)
     end = time.monotonic() + 1000.0
     expected = Workers(model, 0).advance(long, first_states(model)[0], 10, end, lambda: False)[1]
-    forks.at_home = 0
+    forks.in_program = 0
     with Workers(model, 1) as pool:
         timer = threading.Timer(0.2, os.kill, (forks.started[0], number))
         timer.start()
         found = pool.advance(long, first_states(model)[0], 10, end, lambda: False)[1]
         timer.join()
     assert same(found, expected)
-    assert forks.at_home == 1
+    assert forks.in_program == 1
 
 
 def test_many_chains_stop_together(forks: Forks) -> None:
@@ -141,7 +141,7 @@ def test_many_chains_stop_together(forks: Forks) -> None:
         rest = [len(records.labels) for _, _, records, _ in segments]
     assert len(rest) == 20  # the first chain was to go on
     assert sum(length == 10 for length in rest) >= 15
-    assert forks.at_home == 0
+    assert forks.in_program == 0
 
 
 def test_errors_are_raised_by_the_caller(forks: Forks, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def test_where_no_more_processes_are_allowed_threads_do_it(
         assert len(forks.started) == 1
         assert not multiprocessing.active_children()
         assert len(advanced(pool, first_states(model)[0]).labels) == 60
-    assert forks.at_home == 1
+    assert forks.in_program == 1
 
 
 def test_no_processes_for_large_data_nor_beside_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:

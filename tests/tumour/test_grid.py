@@ -22,6 +22,8 @@ from xi_reference import Row, log_likelihoods, log_pmf_scipy, log_pmf_sum, obser
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import GENOTYPE_PRIORS, Observations
+from pyclone_pgsm.likelihoods.pyclone import make_pyclone
+from pyclone_pgsm.tumour.base_measure import UNIFORM, component_masses
 from pyclone_pgsm.tumour.genotypes import LOOSE
 from pyclone_pgsm.tumour.grid import (
     GRID_SIZES,
@@ -177,6 +179,12 @@ def test_parts_fit_together(data: list[Row], grid_size: int, prior: str, precisi
     assert (grid.xi.max(axis=1) == 0.0).all()
     expected = np.exp(grid.xi)
     np.testing.assert_array_equal(grid.likelihood, np.where(expected < 1e-300, 0.0, expected))
+    log_mean = np.log(grid.likelihood.mean(axis=1))
+    np.testing.assert_allclose(make_pyclone(table.index, *grid).log_mean, log_mean, rtol=1e-14, atol=1e-15)
+    masses = component_masses(prevalence_grid(grid_size, "learned"))[UNIFORM]
+    log_mean = np.log(grid.likelihood @ masses)
+    found = make_pyclone(table.index, *grid, masses).log_mean
+    np.testing.assert_allclose(found, log_mean, rtol=1e-12, atol=1e-14)
     assert (grid.xi_max <= 1e-12).all()
 
 

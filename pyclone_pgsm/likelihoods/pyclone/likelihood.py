@@ -241,7 +241,9 @@ def make_pyclone(index, xi, likelihood, xi_max, uniform_masses=None) -> PyClone:
     """
     (T, D), G = index.shape, xi.shape[1]
     masses = np.full(G, 1.0 / G) if uniform_masses is None else uniform_masses
-    log_mean = np.log(np.einsum("uk,k->u", likelihood, masses))  # not by BLAS, which sums as its threads do
+    log_mean = np.log(
+        np.einsum("uk,k->u", likelihood, masses)
+    )  # BLAS may add in another order with more threads
     points = _points_of_chunk(G)
     chunks = np.arange(0, G, points)
     low = np.minimum.reduceat(xi, chunks, axis=1)
