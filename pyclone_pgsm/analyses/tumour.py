@@ -57,7 +57,8 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
     def footprint(self, data: TumourData) -> Footprint:
         """Estimate the memory of all sets of tables that are kept or in use, and of the observations while read.
 
-        Where tables of all settings are kept, half of them is kept once more for each hyperparameter drawn from them.
+        Where likelihoods in all settings are kept, those from which each hyperparameter is drawn take half as much as
+        the tables.
         """
         observations, options = data.observations, data.options
         G, D = options.grid_size, observations.num_samples

@@ -10,7 +10,7 @@ them. If the tumour cells have two copy-number states, xi is that of docs/subclo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -97,6 +97,24 @@ class Loci(NamedTuple):
     group: NDArray[np.int64]
     states: NDArray[np.float64]
     bounds: NDArray[np.int64]
+
+
+class Setting(NamedTuple):
+    """Values with which likelihoods are computed.
+
+    Attributes
+    ----------
+    precision : float
+        s of the beta-binomial, p ~ Beta(s mean, s (1 - mean)); infinity is the binomial.
+    error_rate : float or None
+        In place of the error rates of the table that are NaN; None if there are none.
+    tumour_content : float or None
+        In place of all tumour contents of the table; None: these.
+    """
+
+    precision: float
+    error_rate: float | None = None
+    tumour_content: float | None = None
 
 
 class XiGrid(NamedTuple):
@@ -254,21 +272,10 @@ def _genotypes(
     return two_state_genotypes(prior, one, two, fraction, normal)
 
 
-def likelihood_grid(
-    loci: Loci,
-    grid: NDArray[np.float64],
-    precision: float,
-    error_rate: float | None = None,
-    tumour_content: float | None = None,
-) -> XiGrid:
-    """Compute Xi for every distinct observation, at the prevalences of a grid (G,).
-
-    `precision` is s of the beta-binomial, p ~ Beta(s mean, s (1 - mean)); infinity is the binomial. `error_rate` and
-    `tumour_content` are those of :func:`xi_at_prevalences`.
-    """
+def likelihood_grid(loci: Loci, grid: NDArray[np.float64], setting: Setting) -> XiGrid:
+    """Compute Xi for every distinct observation, at the prevalences of a grid (G,)."""
     rows = np.arange(loci.table.num_rows)
-    compute = xi_at_prevalences(loci, rows, grid[None, :], np.zeros_like(rows))
-    xi, xi_max = compute(precision, error_rate, tumour_content)
+    (xi,), (xi_max,) = xi_at_prevalences(loci, rows, grid[None, :], np.zeros_like(rows))([setting])
     likelihood = np.exp(xi)
     likelihood[likelihood < 1e-300] = 0.0  # subnormal numbers are slow, and their last digits wrong
     return XiGrid(xi, likelihood, xi_max)
@@ -276,14 +283,12 @@ def likelihood_grid(
 
 def xi_at_prevalences(
     loci: Loci, rows: NDArray[np.int64], prevalences: NDArray[np.float64], lists: NDArray[np.int64]
-) -> Callable[[float, float | None, float | None], tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return a function that computes Xi - max Xi, (N, P), and max Xi, (N,), of the observations in some rows.
+) -> Callable[[Sequence[Setting]], tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Return a function that computes Xi - max Xi, (V, N, P), and max Xi, (V, N), in V settings.
 
-    Each is computed at one of n lists of prevalences, the rows of `prevalences` (n, P); `lists` (N,) has the number of
-    each list for the rows (N,). It is faster if rows of the same group and with the same list are adjacent.
-
-    The function takes the precision, an error rate in place of those of the table that are NaN, and a tumour content
-    in place of all of the table; the last two may be None.
+    They are those of the observations in some rows (N,), each at one of n lists of prevalences, the rows of
+    `prevalences` (n, P); `lists` (N,) has the number of each row's list. It is faster if rows of the same group and
+    with the same list are adjacent.
     """
     group = loci.group[rows]
     first = np.flatnonzero((np.diff(group, prepend=-1) != 0) | (np.diff(lists, prepend=-1) != 0))
@@ -292,57 +297,18 @@ def xi_at_prevalences(
     columns = loci.table.error_rate, loci.table.tumour_content, loci.bounds
     known_rates, known_contents, bounds = (column[rows[first]] for column in columns)
 
-    def compute(
-        precision: float, error_rate: float | None, tumour_content: float | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def compute(settings: Sequence[Setting]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         from pyclone_pgsm.tumour.kernels import fill_grid
 
-        if not precision > 0:
-            raise UsageError(f"precision {precision}: the beta-binomial needs a number above 0")
-        rates, contents = known_rates, known_contents
-        if error_rate is not None:
-            rates = np.where(np.isnan(rates), error_rate, rates)
-        if tumour_content is not None:
-            contents = np.full(len(contents), tumour_content)
-        xi, xi_max = np.empty((len(ref), prevalences.shape[1])), np.empty(len(ref))
+        precisions, error_rates, contents = np.array(settings, float).T  # None: NaN
+        if not (precisions > 0).all():
+            raise UsageError(f"precision {precisions.min()}: the beta-binomial needs a number above 0")
+        rates = np.where(np.isnan(known_rates), error_rates[:, None], known_rates)
+        contents = np.where(np.isnan(contents)[:, None], known_contents, contents[:, None])
+        xi_max = np.empty((len(settings), len(ref)))
+        xi = np.empty((*xi_max.shape, prevalences.shape[1]))
         observed = ref, alt, groups, loci.states, bounds, contents, rates
-        fill_grid(xi, xi_max, *observed, prevalences, lists, float(precision))
+        fill_grid(xi, xi_max, *observed, prevalences, lists, precisions)
         return xi, xi_max
 
     return compute
-
-
-def likelihood_given(
-    loci: Loci, index: NDArray[np.int32], points: NDArray[np.int64], grid: NDArray[np.float64]
-) -> Callable[[float, float | None, float | None], float]:
-    """Return the log likelihood of the reads of T mutations in D samples, each with a known prevalence.
-
-    The likelihood of an observation is needed at one grid point only, so that settings can be compared without tables.
-
-    `index` (T, D) has the row of each mutation in each sample, -1 where its reads are left out, and `points` (T, D) the
-    prevalences as points of the `grid` (G,). The result is a function of precision, error rate and tumour content,
-    which are those of :func:`xi_at_prevalences`.
-    """
-    cells, counts = distinct_cells(index, points, len(grid))
-    rows, points = np.divmod(cells, len(grid))
-    order = np.lexsort((points, loci.group[rows]))
-    counts = counts[order]
-    compute = xi_at_prevalences(loci, rows[order], grid[:, None], points[order])
-
-    def log_likelihood(precision: float, error_rate: float | None, tumour_content: float | None) -> float:
-        """Return the sum of Xi over all reads, with constants; each of its maxima is over a single point."""
-        _, xi_max = compute(precision, error_rate, tumour_content)
-        # not by BLAS, whose own threads would slow down those of the chains, and change the last digits
-        return float((counts * xi_max).sum())
-
-    return log_likelihood
-
-
-def distinct_cells(
-    index: NDArray[np.int32], points: NDArray[np.int64], grid_size: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the distinct cells of a table (U, G), numbered row by row, that are needed, and how often each is."""
-    is_known = index >= 0
-    cells = index[is_known].astype(np.int64) * grid_size + points[is_known]
-    cells, counts = np.unique(cells, return_counts=True)
-    return cells, counts.astype(float)

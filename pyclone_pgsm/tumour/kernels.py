@@ -164,26 +164,30 @@ def fill_grid(
     error_rate,
     grids,
     grid_of,
-    s,
+    precision,
 ):
-    """Fill xi[u, k] = Xi_k - max Xi and xi_max[u] = max Xi, with s the precision, infinite for the binomial.
+    """Fill xi[v, u, k] = Xi_k - max Xi and xi_max[v, u] = max Xi, in each setting v.
 
-    Rows group_start[g]..group_start[g + 1] - 1 differ in the reads ref and alt only. A group has a tumour content, an
-    error rate, the row grid_of[g] of `grids` (n, G), the prevalences, and the states
-    state_start[g, 0]..state_start[g, 1] - 1, each of the eight numbers of a `pyclone_pgsm.tumour.genotypes.Genotype`.
+    Rows group_start[g]..group_start[g + 1] - 1 differ in the reads ref and alt only. A group has the row grid_of[g] of
+    `grids` (n, G), the prevalences, and the states state_start[g, 0]..state_start[g, 1] - 1, each of the eight numbers
+    of a `pyclone_pgsm.tumour.genotypes.Genotype`. A setting has a precision s, infinite for the binomial, and a tumour
+    content and an error rate of each group, tumour_content[v, g] and error_rate[v, g].
     """
     size = grids.shape[1]
     for g in range(len(state_start)):
         psi = states[state_start[g, 0] : state_start[g, 1]]
         grid = grids[grid_of[g]]
         mean, complement = np.empty((len(psi), size)), np.empty((len(psi), size))
-        for j in range(len(psi)):
-            variant_share(psi[j], tumour_content[g], error_rate[g], grid, mean[j], complement[j])
         terms = np.empty(len(psi))
-        for u in range(group_start[g], group_start[g + 1]):
-            for k in range(size):
-                for j in range(len(psi)):
-                    terms[j] = log_reads(alt[u], ref[u], mean[j, k], complement[j, k], s)
-                    terms[j] += log_weight(psi[j], grid[k])
-                xi[u, k] = log_sum_exp(terms)
-            xi_max[u] = subtract_top(xi[u]) + log_constant(alt[u], ref[u], s) - math.log(len(psi))
+        for v in range(len(precision)):
+            s = precision[v]
+            for j in range(len(psi)):
+                variant_share(psi[j], tumour_content[v, g], error_rate[v, g], grid, mean[j], complement[j])
+            for u in range(group_start[g], group_start[g + 1]):
+                row = xi[v, u]
+                for k in range(size):
+                    for j in range(len(psi)):
+                        terms[j] = log_reads(alt[u], ref[u], mean[j, k], complement[j, k], s)
+                        terms[j] += log_weight(psi[j], grid[k])
+                    row[k] = log_sum_exp(terms)
+                xi_max[v, u] = subtract_top(row) + log_constant(alt[u], ref[u], s) - math.log(len(psi))

@@ -17,8 +17,7 @@ whose value changes are recomputed.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
-from typing import NamedTuple
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,12 +46,12 @@ from pyclone_pgsm.tumour.base_measure import (
     weight_names,
 )
 from pyclone_pgsm.tumour.exchange import LEAST_MEMBERS, delta_of_prior, exchange
+from pyclone_pgsm.tumour.given_prevalences import KnownCells, distinct_cells, log_likelihood_of_all
 from pyclone_pgsm.tumour.grid import (
     BYTES_PER_POINT,
     LocusTable,
+    Setting,
     XiGrid,
-    distinct_cells,
-    likelihood_given,
     likelihood_grid,
     loci_of,
     prevalence_grid,
@@ -92,8 +91,8 @@ CONTENT_JUMPS = (1, 1, 1, 2, 4)
 CONTENT_PROPOSALS = 2
 """Number of proposals per iteration for each tumour content, each of which needs tables."""
 PROPOSALS = 8
-"""Number of Metropolis-Hastings steps, given the prevalences, for each precision and for the error rate, where not all
-tables are kept."""
+"""Number of Metropolis-Hastings steps, given the prevalences, for each precision and for the error rate, where
+likelihoods in all settings take too much memory."""
 SUMMED_OUT_SHARE = 0.1
 """Share of the proposals with the prevalences summed out that may change the error rate, if this needs new tables."""
 LEAST_SETS = 3
@@ -123,7 +122,7 @@ WATCHED = 100
 
 
 def all_tables_fit(num_rows: int, grid_size: int) -> bool:
-    """Whether tables of all settings, with so many rows together, are kept."""
+    """Whether tables of all settings, with so many rows together, can be kept."""
     return num_rows * grid_size * BYTES_PER_POINT <= CACHED_BYTES
 
 
@@ -132,14 +131,6 @@ def watched_cells(num_mutations: int, num_samples: int) -> tuple[NDArray[np.int6
     rng = np.random.default_rng(num_mutations)
     mutations = np.sort(rng.choice(num_mutations, min(WATCHED, num_mutations), replace=False))
     return mutations, rng.integers(num_samples, size=len(mutations))
-
-
-class _Setting(NamedTuple):
-    """Values with which the tables of a part of the observations are computed; None: those of the observations."""
-
-    precision: float
-    error_rate: float | None
-    tumour_content: float | None
 
 
 class PyCloneModel(Model):
@@ -213,18 +204,18 @@ class PyCloneModel(Model):
             math.prod(len(choices[name].values) for name in names if name in choices) for names in self._names
         ]
         all_rows = sum(part.num_rows * number for part, number in zip(parts, num_settings))
-        self._keeps_all_tables = all_tables_fit(all_rows, grid_size)
+        self._keeps_all = all_tables_fit(all_rows, grid_size)
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._summed_out_share = 0.0
         if any(infer_error_rate):
-            self._summed_out_share = 1.0 if self._keeps_all_tables else SUMMED_OUT_SHARE
+            self._summed_out_share = 1.0 if self._keeps_all else SUMMED_OUT_SHARE
         self.num_proposals = CONTENT_PROPOSALS * len(contents) + any(infer_error_rate)
         bytes_per_row = grid_size * BYTES_PER_POINT
         largest_part = max(part.num_rows for part in parts) * bytes_per_row
         self._grid = TableCache(self._make_grid, sets_that_fit(largest_part, LEAST_SETS * len(parts)))
         sets = sets_that_fit(int(self._first_rows[-1]) * bytes_per_row, LEAST_SETS)
         self._likelihood = TableCache(self._assemble, min(sets, MOST_COMBINATIONS) if is_split else sets)
-        self._xi_of_choice = TableCache(self._make_xi_of_choice, None)
+        self._known_cells = TableCache(self._make_known_cells, None)
         self._base = lru_cache(KEPT_BASES)(self._make_base)
         self._watched = watched_cells(*self.index.shape)
 
@@ -244,7 +235,7 @@ class PyCloneModel(Model):
         assert self._components is not None
         return mix_base(all_weights(weights), self._components)
 
-    def _assemble(self, settings: tuple[_Setting, ...]) -> PyClone:
+    def _assemble(self, settings: tuple[Setting, ...]) -> PyClone:
         if len(settings) == 1:
             grid = self._make_grid((0, settings[0]))
         else:
@@ -255,11 +246,11 @@ class PyCloneModel(Model):
             return likelihood
         return likelihood._replace(component_means=likelihood.likelihood @ self._components.T)
 
-    def _settings(self, values: Values) -> tuple[_Setting, ...]:
+    def _settings(self, values: Values) -> tuple[Setting, ...]:
         """Return the setting of each part."""
         inferred = dict(zip(self.hyperparameters, values))
         return tuple(
-            _Setting(
+            Setting(
                 inferred.get(precision, self._fixed_precision),
                 inferred.get(error_rate),
                 inferred.get(tumour_content),
@@ -267,10 +258,10 @@ class PyCloneModel(Model):
             for precision, error_rate, tumour_content in self._names
         )
 
-    def _make_grid(self, key: tuple[int, _Setting]) -> XiGrid:
+    def _make_grid(self, key: tuple[int, Setting]) -> XiGrid:
         """Compute the tables of a part in a setting."""
         part, setting = key
-        return likelihood_grid(self._parts[part], self.grid, *setting)
+        return likelihood_grid(self._parts[part], self.grid, setting)
 
     def observations(self, values: Values) -> list[tuple[LocusTable, float]]:
         """Return the observations of all samples, or of each sample, with these values, and their precision."""
@@ -288,7 +279,7 @@ class PyCloneModel(Model):
     def forget(self) -> None:
         self._grid.clear()
         self._likelihood.clear()
-        self._xi_of_choice.clear()
+        self._known_cells.clear()
         self._base.cache_clear()
 
     def draw_given_parameters(
@@ -338,25 +329,27 @@ class PyCloneModel(Model):
     ) -> Values:
         """Draw precisions and error rate given what :meth:`rows_and_points` returns.
 
-        If tables of all settings can be kept, each hyperparameter is drawn from its distribution given the others;
+        If likelihoods in all settings can be kept, each hyperparameter is drawn from its distribution given the others;
         otherwise Metropolis-Hastings steps change them.
         """
         drawn, others = self.choices[: self.num_drawn], values[self.num_drawn :]
-        of_parts = [self._of_part(part, index, points) for part in range(len(self._parts))]
-        if self._keeps_all_tables:
-            cells = [distinct_cells(*each, len(self.grid)) for each in of_parts]
+        cells = [
+            distinct_cells(*self._of_part(part, index, points), loci.table.num_rows, len(self.grid))
+            for part, loci in enumerate(self._parts)
+        ]
+        if self._keeps_all:
             for which, choice in enumerate(drawn):
                 value = choice.draw(self._log_likelihoods(which, values, cells), rng)
                 values = (*values[:which], value, *values[which + 1 :])
             return values
         log_likelihoods = [
-            cache(likelihood_given(loci, *each, self.grid)) for loci, each in zip(self._parts, of_parts)
+            log_likelihood_of_all(*each, loci, self.grid) for loci, each in zip(self._parts, cells)
         ]
 
         def log_density(those_drawn: Values) -> float:
             settings = self._settings((*those_drawn, *others))
             log_prior = sum(choice.log_prior(value) for choice, value in zip(drawn, those_drawn))
-            return log_prior + sum(of_part(*setting) for of_part, setting in zip(log_likelihoods, settings))
+            return log_prior + sum(of_part(setting) for of_part, setting in zip(log_likelihoods, settings))
 
         number = PROPOSALS * len(drawn)
         return (*metropolis(drawn, values[: len(drawn)], log_density, independence, number, rng), *others)
@@ -374,32 +367,27 @@ class PyCloneModel(Model):
     ) -> NDArray[np.float64]:
         """Return log p(reads), given the prevalences and the other `values`, at each value of a choice, (V,).
 
-        `cells` has, for each part, the cells of its tables at the prevalences, and how often each is needed.
+        `cells` has, for each part, its cells at these prevalences, and the number of observations in each.
         """
         name, choice = self.hyperparameters[which], self.choices[which]
         total = np.zeros(len(choice.values))
         for part, (names, setting) in enumerate(zip(self._names, self._settings(values))):
             if name in names:
-                field = _Setting._fields[names.index(name)]
-                xi = self._xi_of_choice((part, setting._replace(**{field: choice.values[0]}), field, which))
+                field = Setting._fields[names.index(name)]
+                known = self._known_cells((part, setting._replace(**{field: choice.values[0]}), field, which))
                 where, counts = cells[part]
-                total += counts @ xi.take(where, axis=0)
+                total += counts @ known.log_likelihoods(where)
         return total
 
-    def _make_xi_of_choice(self, key: tuple[int, _Setting, str, int]) -> NDArray[np.float64]:
-        """Return Xi in each cell of a part's tables at each value of a choice, (U G, V).
+    def _make_known_cells(self, key: tuple[int, Setting, str, int]) -> KnownCells:
+        """Return the cells of a part's tables, with the settings of all values of a choice.
 
         The key has the part, a setting with the first value of the choice, the field of the settings that has the
         values, and the number of the choice.
         """
         part, first, field, which = key
-        values = self.choices[which].values
-        xi = np.empty((self._parts[part].table.num_rows, len(self.grid), len(values)))
-        for v, value in enumerate(values):
-            setting = first._replace(**{field: value})
-            tables = self._grid((part, setting)) if len(self._parts) > 1 else self._likelihood((setting,))
-            xi[:, :, v] = tables.xi + tables.xi_max[:, None]
-        return xi.reshape(-1, len(values))
+        settings = [first._replace(**{field: value}) for value in self.choices[which].values]
+        return KnownCells(self._parts[part], self.grid, settings)
 
     def exchange(
         self,

@@ -207,13 +207,13 @@ def faulty_model(sound: str, faulty: str) -> Callable[..., PyCloneModel]:
     ("cached_bytes", "sound", "faulty"),
     [
         (0, "return log_prior + sum", "return sum"),
-        (np.inf, " + tables.xi_max[:, None]", ""),
+        (np.inf, "known.log_likelihoods(where)", "known.log_likelihoods(where - where % len(self.grid))"),
         (
             np.inf,
             "_log_likelihoods(which, values, cells)",
             "_log_likelihoods(which, (4.0, values[1]), cells)",
         ),
-        (np.inf, "_Setting._fields[names.index(name)]", "_Setting._fields[1 - names.index(name)]"),
+        (np.inf, "Setting._fields[names.index(name)]", "Setting._fields[1 - names.index(name)]"),
     ],
 )
 def test_a_fault_of_the_density_given_the_prevalences_is_noticed(

@@ -17,7 +17,7 @@ from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.tumour import number_of_draws
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
-from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of, prevalence_grid
+from pyclone_pgsm.tumour.grid import Setting, deduplicate, likelihood_grid, loci_of, prevalence_grid
 from pyclone_pgsm.tumour.model import PyCloneModel
 
 G, T, D = 41, 9, 3
@@ -47,7 +47,7 @@ def weights(observations) -> NDArray[np.float64]:
     table = deduplicate(observations)
     found = np.empty((len(DRAWS), T, D, G))
     for m, (labels, precision) in enumerate(zip(DRAWS, PRECISIONS)):
-        xi = likelihood_grid(loci_of(table, "major"), prevalence_grid(G), precision).xi
+        xi = likelihood_grid(loci_of(table, "major"), prevalence_grid(G), Setting(precision)).xi
         log_likelihood = np.array(
             [
                 [xi[table.index[i, d]] if observations.has_data[i, d] else np.zeros(G) for d in range(D)]

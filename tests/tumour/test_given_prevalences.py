@@ -24,10 +24,11 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.tumour import model as tumour_model
+from pyclone_pgsm.tumour.given_prevalences import KnownCells, distinct_cells, log_likelihood_of_all
 from pyclone_pgsm.tumour.grid import (
+    Loci,
+    Setting,
     deduplicate,
-    distinct_cells,
-    likelihood_given,
     likelihood_grid,
     loci_of,
     prevalence_grid,
@@ -60,16 +61,24 @@ def at(
     return likelihood, compiled_for(build_partition, PyClone)(likelihood, labels)
 
 
+def cells_of(
+    loci: Loci, index: NDArray[np.int32], points: NDArray[np.int64]
+) -> tuple[NDArray[np.generic], ...]:
+    return distinct_cells(index, points, loci.table.num_rows, G)
+
+
 def test_the_likelihood_does_not_depend_on_the_threads_of_blas() -> None:
     data, clusters = tumour(mutations=4000, samples=4, missing=0.0, depth=1000.0)
     table = deduplicate(data)
     points = clusters[:, None] + np.zeros(4, np.int64)
-    assert len(distinct_cells(table.index, points, G)[0]) > 10_000
-    log_likelihood = likelihood_given(loci_of(table, "major"), table.index, points, GRID)
+    loci = loci_of(table, "major")
+    cells, counts = cells_of(loci, table.index, points)
+    assert len(cells) > 10_000
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            found.append([log_likelihood(precision, 1e-3, None) for precision in FINITE[::8]])
+            log_likelihood = log_likelihood_of_all(cells, counts, loci, GRID)
+            found.append([log_likelihood(Setting(precision, 1e-3)) for precision in FINITE[::8]])
     assert found[0] == found[1]
 
 
@@ -94,15 +103,39 @@ def test_the_likelihood_is_that_of_the_tables(
     told = replace(table, error_rate=np.where(np.isnan(table.error_rate), 2e-3, table.error_rate))
     if content is not None:
         told = replace(told, tumour_content=np.full(table.num_rows, content))
-    grid = likelihood_grid(loci_of(told, "major"), GRID, precision)
+    grid = likelihood_grid(loci_of(told, "major"), GRID, Setting(precision))
     known = table.index >= 0
     rows = table.index[known]
     expected = (grid.xi[rows, points[known]] + grid.xi_max[rows]).sum()
     loci = loci_of(table, "major")
-    reads = likelihood_given(loci, table.index, points, GRID)
-    assert reads(precision, 2e-3, content) == pytest.approx(expected, rel=1e-10)
-    nothing = likelihood_given(loci, table.index[:0], points[:0], GRID)
-    assert nothing(precision, 2e-3, content) == 0.0
+    reads = log_likelihood_of_all(*cells_of(loci, table.index, points), loci, GRID)
+    setting = Setting(precision, 2e-3, content)
+    assert reads(setting) == pytest.approx(expected, rel=1e-10)
+    nothing = log_likelihood_of_all(*cells_of(loci, table.index[:0], points[:0]), loci, GRID)
+    assert nothing(setting) == 0.0
+
+
+@pytest.mark.parametrize("num_rows", [2, 1000])
+def test_distinct_cells(num_rows: int) -> None:
+    """Found by counting in a small table, and by sorting in a large one."""
+    index = np.array([[0, -1], [1, 0], [1, 0]] * 200, np.int32)
+    points = np.array([[2, 0], [0, 2], [0, 1]] * 200)
+    cells, counts = distinct_cells(index, points, num_rows, 3)
+    np.testing.assert_array_equal(cells, [1, 2, 3])
+    np.testing.assert_array_equal(counts, [200.0, 400.0, 400.0])
+
+
+def test_known_cells() -> None:
+    """In every setting, whether a cell is new or not, they are the tables' to a rounding error."""
+    data, _ = tumour(mutations=40)
+    loci = loci_of(deduplicate(data), "major")
+    settings = [Setting(np.inf, 1e-3), Setting(60.0, 1e-2), Setting(900.0, 1e-4, 0.6)]
+    grids = [likelihood_grid(loci, GRID, setting) for setting in settings]
+    expected = np.stack([(each.xi + each.xi_max[:, None]).ravel() for each in grids], axis=1)
+    known, rng = KnownCells(loci, GRID, settings), np.random.default_rng(1)
+    for number in (1, 30, 1000, 1000, 1):
+        cells = np.unique(rng.integers(len(expected), size=number))
+        np.testing.assert_allclose(known.log_likelihoods(cells), expected[cells], rtol=1e-11)
 
 
 MODELS = {
@@ -136,13 +169,13 @@ def test_tables_need_not_be_made(
         points = draw_grid_points(likelihood, partition, rng)[partition.position[partition.labels]]
         index, points = model.rows_and_points(likelihood, points, rng)
         of_parts = [model._of_part(part, index, points) for part in range(len(model._parts))]
-        cells = [distinct_cells(*each, G) for each in of_parts]
-        computed = [likelihood_given(loci, *each, GRID) for loci, each in zip(model._parts, of_parts)]
+        cells = [cells_of(loci, *each) for loci, each in zip(model._parts, of_parts)]
+        computed = [log_likelihood_of_all(*each, loci, GRID) for loci, each in zip(model._parts, cells)]
         for which, choice in enumerate(model.choices[: model.num_drawn]):
             found = model._log_likelihoods(which, start, cells)
             expected = [
                 sum(
-                    of_part(*setting)
+                    of_part(setting)
                     for of_part, setting in zip(
                         computed, model._settings((*start[:which], value, *start[which + 1 :]))
                     )
@@ -153,7 +186,7 @@ def test_tables_need_not_be_made(
     independence = Visits(model.choices).independence
     num_drawn, end = model.num_drawn, len(model.choices)
     for keeps_all in (True, False):
-        model._keeps_all_tables = keeps_all
+        model._keeps_all = keeps_all
         drawn = [
             model.draw_given_parameters(start, likelihood, partition, independence, rng, True)
             for _ in range(5)

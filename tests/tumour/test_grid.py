@@ -28,6 +28,7 @@ from pyclone_pgsm.tumour.genotypes import LOOSE
 from pyclone_pgsm.tumour.grid import (
     GRID_SIZES,
     LocusTable,
+    Setting,
     XiGrid,
     cell_ends,
     choose_grid_size,
@@ -91,7 +92,7 @@ def precisions(largest: float) -> st.SearchStrategy[float]:
 
 def check_against(reference, data: list[Row], grid_size: int, prior: str, precision: float) -> None:
     table = deduplicate(observations([[row] for row in data]))
-    grid = likelihood_grid(loci_of(table, prior), prevalence_grid(grid_size), precision)
+    grid = likelihood_grid(loci_of(table, prior), prevalence_grid(grid_size), Setting(precision))
     for u in range(table.num_rows):
         expected = log_likelihoods(row_at(table, u), grid_size, prior, precision, reference)
         np.testing.assert_allclose(absolute(grid, u), expected, rtol=1e-10, atol=1e-10)
@@ -161,7 +162,7 @@ def test_many_rows_in_one_group() -> None:
     rng = np.random.default_rng(4)
     data = [Row(int(alt), int(ref), 2, 1, 2, 0.7) for alt, ref in rng.poisson((30, 60), (300, 2))]
     table = deduplicate(observations([[row] for row in data]))
-    grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(301), 150.0)
+    grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(301), Setting(150.0))
     for u in range(0, table.num_rows, 60):
         expected = log_likelihoods(row_at(table, u), 301, "major", 150.0)
         np.testing.assert_allclose(absolute(grid, u), expected, rtol=1e-10, atol=1e-10)
@@ -171,7 +172,7 @@ def test_many_rows_in_one_group() -> None:
 @given(groups(400), st.integers(2, 120), PRIORS, precisions(1e6))
 def test_parts_fit_together(data: list[Row], grid_size: int, prior: str, precision: float) -> None:
     table = deduplicate(observations([[row] for row in data]))
-    grid = likelihood_grid(loci_of(table, prior), prevalence_grid(grid_size), precision)
+    grid = likelihood_grid(loci_of(table, prior), prevalence_grid(grid_size), Setting(precision))
     assert grid.xi.shape == grid.likelihood.shape == (table.num_rows, grid_size)
     assert grid.xi.dtype == np.float64
     assert grid.xi.flags.c_contiguous
@@ -192,7 +193,7 @@ def test_parts_fit_together(data: list[Row], grid_size: int, prior: str, precisi
 def test_probabilities_sum_to_one(precision: float) -> None:
     depth = 37
     table = deduplicate(observations([[Row(alt, depth - alt, 3, 1, 2, 0.6)] for alt in range(depth + 1)]))
-    grid = likelihood_grid(loci_of(table, "parental"), prevalence_grid(11), precision)
+    grid = likelihood_grid(loci_of(table, "parental"), prevalence_grid(11), Setting(precision))
     total = np.exp(grid.xi + grid.xi_max[:, None]).sum(axis=0)
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
@@ -217,13 +218,13 @@ def test_a_few_points_of_each_row_are_those_of_the_grid(precision: float) -> Non
     points = np.array([[0, 7, 14, 21], [50, 49, 48, 48], [3, 4, 5, 6]])
     places = rng.integers(3, size=150)
     loci = loci_of(table, "major")
-    grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(51), precision)
+    grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(51), Setting(precision))
     expected = grid.xi[rows[:, None], points[places]] + grid.xi_max[rows, None]
-    xi, xi_max = xi_at_prevalences(loci, rows, points / 50, places)(precision, None, None)
+    (xi,), (xi_max,) = xi_at_prevalences(loci, rows, points / 50, places)([Setting(precision)])
     assert (xi.max(axis=1) == 0.0).all()
     np.testing.assert_allclose(xi + xi_max[:, None], expected, rtol=1e-10, atol=1e-10)
-    none, _ = xi_at_prevalences(loci, rows[:0], points / 50, places[:0])(math.inf, None, None)
-    assert none.shape == (0, 4)
+    none, _ = xi_at_prevalences(loci, rows[:0], points / 50, places[:0])([Setting(math.inf)])
+    assert none.shape == (1, 0, 4)
 
 
 TWO_STATES = Row(31, 69, 1, 1, 2, 0.8, 1e-3, 3, 1, 0.3)
@@ -233,7 +234,7 @@ def absolute_of(
     row: Row, prior: str = "major", precision: float = math.inf, grid_size: int = 21
 ) -> np.ndarray:
     table = deduplicate(observations([[row]]))
-    return absolute(likelihood_grid(loci_of(table, prior), prevalence_grid(grid_size), precision), 0)
+    return absolute(likelihood_grid(loci_of(table, prior), prevalence_grid(grid_size), Setting(precision)), 0)
 
 
 def test_clonal_copies_by_hand() -> None:
@@ -333,10 +334,10 @@ def test_very_many_copies_in_both_states() -> None:
 
 def test_large_precision_approaches_the_binomial() -> None:
     table = some_data()
-    binomial = likelihood_grid(loci_of(table, "major"), prevalence_grid(51), math.inf)
+    binomial = likelihood_grid(loci_of(table, "major"), prevalence_grid(51), Setting(math.inf))
     gaps = []
     for precision in (1e6, 1e8, 1e10):
-        near = likelihood_grid(loci_of(table, "major"), prevalence_grid(51), precision)
+        near = likelihood_grid(loci_of(table, "major"), prevalence_grid(51), Setting(precision))
         gaps.append(np.abs(near.likelihood - binomial.likelihood).max())
     # The first-order term is n^2/s, so a hundred times the precision is a hundredth of the gap.
     assert gaps[0] < 0.1
@@ -354,7 +355,7 @@ def test_probabilities_of_two_states_sum_to_one(precision: float) -> None:
     depth = 37
     data = [Row(alt, depth - alt, 2, 1, 2, 0.6, 1e-3, 4, 2, 0.45) for alt in range(depth + 1)]
     table = deduplicate(observations([[row] for row in data]))
-    grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(11), precision)
+    grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(11), Setting(precision))
     total = np.exp(grid.xi + grid.xi_max[:, None]).sum(axis=0)
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
@@ -363,8 +364,8 @@ def test_rows_need_not_be_sorted() -> None:
     table = some_data()
     order = np.random.default_rng(2).permutation(table.num_rows)
     shuffled = LocusTable(**{name: getattr(table, name)[order] for name in COLUMNS}, index=table.index)
-    sorted_grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(21), 300.0)
-    shuffled_grid = likelihood_grid(loci_of(shuffled, "major"), prevalence_grid(21), 300.0)
+    sorted_grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(21), Setting(300.0))
+    shuffled_grid = likelihood_grid(loci_of(shuffled, "major"), prevalence_grid(21), Setting(300.0))
     np.testing.assert_allclose(shuffled_grid.xi, sorted_grid.xi[order], rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(shuffled_grid.xi_max, sorted_grid.xi_max[order], rtol=1e-10, atol=1e-10)
 
@@ -374,7 +375,7 @@ def test_threads_do_not_disturb_each_other() -> None:
     values = [10.0, 100.0, 1000.0, math.inf] * 3
 
     def compute(precision: float) -> XiGrid:
-        return likelihood_grid(loci_of(table, "major"), prevalence_grid(101), precision)
+        return likelihood_grid(loci_of(table, "major"), prevalence_grid(101), Setting(precision))
 
     alone = {precision: compute(precision) for precision in set(values)}
     with ThreadPoolExecutor(4) as pool:
@@ -387,13 +388,13 @@ def test_runs_uncompiled() -> None:
 import sys
 sys.path.insert(0, sys.argv[1])
 from xi_reference import Row, observations
-from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of, prevalence_grid
+from pyclone_pgsm.tumour.grid import Setting, deduplicate, likelihood_grid, loci_of, prevalence_grid
 import numpy as np
 data = [Row(5, 9, 2, 0), Row(30, 10, 2, 0), Row(2, 0), Row(9000, 40000), Row(900, 100, 9, 0),
         Row(5, 9, 2, 0, 2, 0.9, 1e-3, 1, 1, 0.4)]
 table = deduplicate(observations([[row] for row in data]))
 for precision in (40.0, np.inf):
-    grid = likelihood_grid(loci_of(table, "total"), prevalence_grid(4), precision)
+    grid = likelihood_grid(loci_of(table, "total"), prevalence_grid(4), Setting(precision))
     print(*(value.hex() for value in (grid.xi + grid.xi_max[:, None]).ravel()))
 """
     outputs = []
@@ -410,7 +411,7 @@ def test_no_data_at_all() -> None:
     table = deduplicate(observations([[None, None]]))
     assert table.num_rows == 0
     np.testing.assert_array_equal(table.index, [[-1, -1]])
-    grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(7), math.inf)
+    grid = likelihood_grid(loci_of(table, "major"), prevalence_grid(7), Setting(math.inf))
     assert grid.xi.shape == (0, 7)
 
 
@@ -497,7 +498,7 @@ def test_a_grid_has_two_points_at_least() -> None:
 )
 def test_unusable_options(grid_size: int, prior: str, precision: float, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        likelihood_grid(loci_of(some_data(), prior), prevalence_grid(grid_size), precision)
+        likelihood_grid(loci_of(some_data(), prior), prevalence_grid(grid_size), Setting(precision))
     assert str(caught.value).startswith(message)
 
 

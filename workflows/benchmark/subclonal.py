@@ -28,7 +28,7 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import v_measure
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import Simulation, simulate
-from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, loci_of, prevalence_grid
+from pyclone_pgsm.tumour.grid import Setting, deduplicate, likelihood_grid, loci_of, prevalence_grid
 
 OPTIONS = SimulationOptions(
     mutations=400,
@@ -66,7 +66,7 @@ def alone(
     likeliest points of the grid that hold 95 %."""
     table = deduplicate(observations)
     grid = prevalence_grid(GRID)
-    weights = likelihood_grid(loci_of(table, "major"), grid, np.inf).likelihood
+    weights = likelihood_grid(loci_of(table, "major"), grid, Setting(np.inf)).likelihood
     weights = (weights / weights.sum(axis=1, keepdims=True))[table.index]
     nearest = np.rint(true * (GRID - 1)).astype(int)
     at_truth = np.take_along_axis(weights, nearest[..., np.newaxis], axis=-1)
