@@ -300,7 +300,7 @@ def xi_at_prevalences(
     def compute(settings: Sequence[Setting]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         from pyclone_pgsm.tumour.kernels import fill_grid
 
-        precisions, error_rates, contents = np.array(settings, float).T  # None: NaN
+        precisions, error_rates, contents = np.array([*zip(*settings)], float)  # None: NaN
         if not (precisions > 0).all():
             raise UsageError(f"precision {precisions.min()}: the beta-binomial needs a number above 0")
         rates = np.where(np.isnan(known_rates), error_rates[:, None], known_rates)
