@@ -114,7 +114,7 @@ def compile_summary(is_tumour: bool) -> None:
     from pyclone_pgsm.posterior.multiplicity import Multiplicities
     from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
     from pyclone_pgsm.posterior.reads import reads_given_clusters
-    from pyclone_pgsm.tumour.grid import deduplicate, prevalence_grid
+    from pyclone_pgsm.tumour.grid import deduplicate, loci_of, prevalence_grid
 
     labels = np.array([0, 0, 1, 1])
     draws = np.array([[0, 0, 1, 1], [0, 1, 1, 1]], np.uint8)
@@ -123,11 +123,11 @@ def compile_summary(is_tumour: bool) -> None:
         blocks = block_posteriors((likelihood, row) for row in draws)
         one, share = np.ones((4, 1), np.int64), np.full((4, 1), 0.1)
         reads = Observations(list("abcd"), ["S"], one, one, one, one, 2 * one, share, share, one > 0)
-        parts = [(deduplicate(reads), 100.0)]
-        copies = Multiplicities(parts, "major", grid)
+        parts = [(loci_of(deduplicate(reads), "major"), 100.0)]
+        copies = Multiplicities(parts, grid)
         mutation_prevalences(blocks, draws, grid, use=copies.find)
         _, density = cluster_prevalences(blocks, draws, labels, grid)
-        reads_given_clusters(parts, labels, density, grid, "major")
+        reads_given_clusters(parts, labels, density, grid)
     consensus(draws, "mpear", rng=np.random.default_rng(0))
 
 

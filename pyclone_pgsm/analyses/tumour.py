@@ -30,8 +30,8 @@ from pyclone_pgsm.tumour.model import (
     all_tables_fit,
     content_choice,
     error_rate_choice,
+    sets_that_fit,
 )
-from pyclone_pgsm.tumour.table_cache import sets_that_fit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -181,16 +181,8 @@ def precompiling_lock(likelihood: type) -> int | None:
 def source_digest(likelihood: type) -> str | None:
     """Compute the digest of all source that the machine code of a class depends on, as of the first call.
 
-    Parameters
-    ----------
-    likelihood : type
-        A likelihood class. If it belongs to a package, the digest covers every Python file of the package, because the
-        class may use functions of its neighbours; otherwise it covers the class's own file.
-
-    Returns
-    -------
-    str or None
-        None for a class that no other process can find by its name (made in a function, or at a prompt).
+    This is the class's own file or, since it may use functions of its neighbours, every Python file of its package.
+    None for a class that no other process can find by its name (made in a function, or at a prompt).
     """
     module = sys.modules.get(likelihood.__module__)
     file = getattr(module, "__file__", None)
@@ -230,20 +222,7 @@ _compiled: dict[tuple[Callable[..., Any], Any], Callable[..., Any]] = {}
 
 
 def compiled_for(function: Callable[..., Any], likelihood: Any) -> Callable[..., Any]:
-    """Compile an entry function for one likelihood class.
-
-    Parameters
-    ----------
-    function : callable
-        Plain Python whose first argument is an instance of `likelihood`.
-    likelihood : type
-        A likelihood class (see :mod:`pyclone_pgsm.likelihoods.contract`).
-
-    Returns
-    -------
-    callable
-        The compiled function, the same object at every call.
-    """
+    """Compile an entry function, whose first argument is a likelihood of this class; once, however often called."""
     with _lock:  # chains in several threads may call this at the same time
         if (function, likelihood) not in _compiled:
             _compiled[function, likelihood] = _jit(function, _folder_of(likelihood))

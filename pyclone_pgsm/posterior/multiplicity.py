@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
-from pyclone_pgsm.tumour.grid import LocusTable, loci_of
+from pyclone_pgsm.tumour.grid import Loci
 from pyclone_pgsm.tumour.kernels import ROUNDING, log_reads, log_sum_exp, log_weight, variant_share
 
 NEGLIGIBLE_MASS = 1e-9  # posterior mass of a grid point that is not taken into account
@@ -104,16 +104,13 @@ class Multiplicities:
     0 where there are no data. Its `probability` (T, D) is then NaN.
     """
 
-    def __init__(
-        self, parts: Sequence[tuple[LocusTable, float]], genotype_prior: str, grid: NDArray[np.float64]
-    ) -> None:
+    def __init__(self, parts: Sequence[tuple[Loci, float]], grid: NDArray[np.float64]) -> None:
         """Take the observations of all samples, or of each sample, and their precision (infinite: binomial).
 
         The `grid` (G,) has the prevalences of the posteriors that :meth:`find` gets.
         """
-        self._grid = grid
-        self._parts = [(loci_of(table, genotype_prior), precision) for table, precision in parts]
-        shape = len(parts[0][0].index), sum(table.index.shape[1] for table, _ in parts)
+        self._grid, self._parts = grid, parts
+        shape = len(parts[0][0].table.index), sum(loci.table.index.shape[1] for loci, _ in parts)
         self.number = np.zeros(shape, np.int64)
         self.probability = np.full(shape, np.nan)
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
-from pyclone_pgsm.tumour.grid import LocusTable, loci_of
+from pyclone_pgsm.tumour.grid import Loci
 from pyclone_pgsm.tumour.kernels import log_constant, log_reads, log_weight, variant_share
 
 POINTS = 16
@@ -123,11 +123,10 @@ def probable_prevalences(density: NDArray[np.float64], grid: NDArray[np.float64]
 
 
 def reads_given_clusters(
-    parts: Sequence[tuple[LocusTable, float]],
+    parts: Sequence[tuple[Loci, float]],
     labels: NDArray[np.int64],
     density: NDArray[np.float64],
     grid: NDArray[np.float64],
-    genotype_prior: str,
 ) -> ReadsGivenClusters:
     """Compute the fit of every mutation's reads from the posterior of its cluster's prevalence.
 
@@ -138,30 +137,29 @@ def reads_given_clusters(
     D = density.shape[1]
     points = probable_prevalences(density, grid).reshape(-1, POINTS)
     columns = [
-        _of_samples(table, precision, labels[:, None] * D + samples, points, genotype_prior)
-        for (table, precision), samples in zip(parts, np.split(np.arange(D), len(parts)))
+        _of_samples(loci, precision, labels[:, None] * D + samples, points)
+        for (loci, precision), samples in zip(parts, np.split(np.arange(D), len(parts)))
     ]
     return ReadsGivenClusters(*(np.concatenate(arrays, axis=1) for arrays in zip(*columns)))
 
 
 def _of_samples(
-    table: LocusTable,
+    loci: Loci,
     precision: float,
     points_of: NDArray[np.int64],
     points: NDArray[np.float64],
-    genotype_prior: str,
 ) -> ReadsGivenClusters:
     """Compute them for some samples; equal observations with equal prevalences are computed once.
 
     `points_of` (T, d) is the row of `points` for each mutation and sample, below 0 for none.
     """
+    table = loci.table
     judged = (table.index >= 0) & (points_of >= 0)
     pair = points_of[judged] * table.num_rows + table.index[judged]
     distinct, place = np.unique(pair, return_inverse=True)
     which, row = np.divmod(distinct, max(1, table.num_rows))
     found = np.empty((2, len(row)))
     if len(row):
-        loci = loci_of(table, genotype_prior)
         _judge(
             table.alt_counts[row],
             table.ref_counts[row],

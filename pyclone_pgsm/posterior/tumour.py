@@ -48,13 +48,13 @@ def summarise_tumour(
     labels[in_cluster] = renumbered(labels[in_cluster], np.round(clusters.mean.mean(axis=1), 9))
     clusters, masses = cluster_prevalences(blocks, partitions, labels, grid, thresholds)
     at_medians = model.observations(medians(gather_values(trace, draws.rows, names)))
-    copies = Multiplicities(at_medians, options.genotype_prior, grid)
+    copies = Multiplicities(at_medians, grid)
     mutations = mutation_prevalences(blocks, partitions, grid, thresholds, copies.find)
     copies.number[~in_cluster] = 0
     for of_mutations in (mutations.prob_present, mutations.prob_clonal, copies.probability):
         of_mutations[~in_cluster] = np.nan
     matches = match_clusters(draws.partitions, labels, draws.outlier_prob)
-    reads = reads_given_clusters(at_medians, labels, masses, grid, options.genotype_prior)
+    reads = reads_given_clusters(at_medians, labels, masses, grid)
 
     depth = np.where(observations.has_data, observations.depth, 0)
     vaf = np.where(depth > 0, observations.alt_counts / np.maximum(depth, 1), np.nan)
@@ -79,7 +79,7 @@ def summarise_tumour(
         **reads._asdict(),
     )
     inferred = {name: gather(trace, draws.rows, name) for name in names}
-    precisions = [precision for table, precision in at_medians for _ in range(table.index.shape[1])]
+    precisions = [precision for loci, precision in at_medians for _ in range(loci.table.index.shape[1])]
     return summary, [
         *data.warnings,
         *doubts_of_tumour(summary, inferred, options.tumour_content),

@@ -295,23 +295,9 @@ def exchange_pair(likelihood, partition, pair, delta, rng):
 
 
 def exchange(likelihood, partition, delta, times, rng):
-    """Make several moves.
+    """Make the moves of `times` pairs of anchors, in place; return how many changed the partition.
 
-    Parameters
-    ----------
-    likelihood : PyClone
-    partition : Partition
-        Changed in place.
-    delta : float
-        Of the prior, see :func:`delta_of_prior`.
-    times : int
-        Number of pairs of anchors.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    int
-        Number of moves that changed the partition.
+    `delta` is that of the prior, see :func:`delta_of_prior`.
     """
     changed = 0
     for _ in range(times):

@@ -27,12 +27,10 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.choice import Choice, IndependenceProposal, metropolis, propose
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.likelihoods.pyclone import (
-    BaseMeasure,
     PyClone,
     draw_grid_points,
     make_pyclone,
     mean_prevalences,
-    mix_base,
     with_base,
 )
 from pyclone_pgsm.partition import Partition, PartitionPrior
@@ -49,6 +47,7 @@ from pyclone_pgsm.tumour.exchange import LEAST_MEMBERS, delta_of_prior, exchange
 from pyclone_pgsm.tumour.given_prevalences import KnownCells, distinct_cells, log_likelihood_of_all
 from pyclone_pgsm.tumour.grid import (
     BYTES_PER_POINT,
+    Loci,
     LocusTable,
     Setting,
     XiGrid,
@@ -57,7 +56,6 @@ from pyclone_pgsm.tumour.grid import (
     prevalence_grid,
     split_by_sample,
 )
-from pyclone_pgsm.tumour.table_cache import CACHED_BYTES, TableCache, sets_that_fit
 
 PREVALENCE_PRIORS = ("learned", "uniform")
 PER_SAMPLE = "infer-per-sample"
@@ -95,13 +93,14 @@ PROPOSALS = 8
 likelihoods in all settings take too much memory."""
 SUMMED_OUT_SHARE = 0.1
 """Share of the proposals with the prevalences summed out that may change the error rate, if this needs new tables."""
+CACHED_BYTES = 400 << 20
+"""Size of the tables, in use or not, for which there is room in a cache."""
 LEAST_SETS = 3
 """Number of sets of tables that are kept at least, whatever their size."""
 MOST_IN_PROCESSES = 2000
 """Largest number of mutations times samples with which chains prefer processes, each of which computes tables."""
 MOST_COMBINATIONS = 60
 """Number of sets of tables kept that combine tables of single samples; chains seldom return to a combination."""
-KEPT_BASES = 16  # number of cached base measures: a chain uses the one that it has drawn several times
 
 
 def error_rate_choice(num_mutations: int) -> Choice:
@@ -119,6 +118,11 @@ def content_choice(content: Uncertain) -> Choice:
 
 
 WATCHED = 100
+
+
+def sets_that_fit(size: int, least: int) -> int:
+    """Return how many sets of tables of this size in bytes fit in :data:`CACHED_BYTES`, but no fewer than `least`."""
+    return max(least, CACHED_BYTES // max(1, size))
 
 
 def all_tables_fit(num_rows: int, grid_size: int) -> bool:
@@ -212,11 +216,10 @@ class PyCloneModel(Model):
         self.num_proposals = CONTENT_PROPOSALS * len(contents) + any(infer_error_rate)
         bytes_per_row = grid_size * BYTES_PER_POINT
         largest_part = max(part.num_rows for part in parts) * bytes_per_row
-        self._grid = TableCache(self._make_grid, sets_that_fit(largest_part, LEAST_SETS * len(parts)))
+        self._grid = lru_cache(sets_that_fit(largest_part, LEAST_SETS * len(parts)))(self._make_grid)
         sets = sets_that_fit(int(self._first_rows[-1]) * bytes_per_row, LEAST_SETS)
-        self._likelihood = TableCache(self._assemble, min(sets, MOST_COMBINATIONS) if is_split else sets)
-        self._known_cells = TableCache(self._make_known_cells, None)
-        self._base = lru_cache(KEPT_BASES)(self._make_base)
+        self._likelihood = lru_cache(min(sets, MOST_COMBINATIONS) if is_split else sets)(self._assemble)
+        self._known_cells = lru_cache(None)(self._make_known_cells)
         self._watched = watched_cells(*self.index.shape)
 
     def initial_values(self) -> Values:
@@ -228,12 +231,7 @@ class PyCloneModel(Model):
         likelihood = self._likelihood(self._settings(values))
         if self._components is None:
             return likelihood
-        return with_base(likelihood, self._base(values[len(self.choices) :]))
-
-    def _make_base(self, weights: Values) -> BaseMeasure:
-        """Make the base measure with these weights, given as hyperparameters."""
-        assert self._components is not None
-        return mix_base(all_weights(weights), self._components)
+        return with_base(likelihood, all_weights(values[len(self.choices) :]), self._components)
 
     def _assemble(self, settings: tuple[Setting, ...]) -> PyClone:
         if len(settings) == 1:
@@ -263,24 +261,23 @@ class PyCloneModel(Model):
         part, setting = key
         return likelihood_grid(self._parts[part], self.grid, setting)
 
-    def observations(self, values: Values) -> list[tuple[LocusTable, float]]:
+    def observations(self, values: Values) -> list[tuple[Loci, float]]:
         """Return the observations of all samples, or of each sample, with these values, and their precision."""
         found = []
-        for part, setting in zip(self._parts, self._settings(values)):
-            table = part.table
+        for loci, setting in zip(self._parts, self._settings(values)):
+            table = loci.table
             if setting.error_rate is not None:
                 is_open = np.isnan(table.error_rate)
                 table = replace(table, error_rate=np.where(is_open, setting.error_rate, table.error_rate))
             if setting.tumour_content is not None:
                 table = replace(table, tumour_content=np.full(table.num_rows, setting.tumour_content))
-            found.append((table, setting.precision))
+            found.append((loci._replace(table=table), setting.precision))
         return found
 
     def forget(self) -> None:
-        self._grid.clear()
-        self._likelihood.clear()
-        self._known_cells.clear()
-        self._base.cache_clear()
+        self._grid.cache_clear()
+        self._likelihood.cache_clear()
+        self._known_cells.cache_clear()
 
     def draw_given_parameters(
         self,
@@ -416,7 +413,7 @@ class PyCloneModel(Model):
         log_p = super().log_hyperprior(values)
         if self._components is None:
             return log_p
-        return log_p + log_prior_density(self._base(values[len(self.choices) :]).weights)
+        return log_p + log_prior_density(all_weights(values[len(self.choices) :]))
 
     def propose(
         self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]

@@ -19,7 +19,7 @@ from enumeration import (
 )
 
 from pyclone_pgsm.inputs.observations import Observations
-from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone, mix_base, with_base
+from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone, with_base
 from pyclone_pgsm.likelihoods.registry import find_likelihood
 from pyclone_pgsm.tumour.grid import deduplicate
 from pyclone_pgsm.tumour.model import PyCloneModel
@@ -206,7 +206,7 @@ def base_of_narrow_likelihoods() -> Case:
     weights = ((0.3, 0.6, 0.1),)
     components = component_masses(801)
     made = with_base(
-        made._replace(component_means=made.likelihood @ components.T), mix_base(np.array(weights), components)
+        made._replace(component_means=made.likelihood @ components.T), np.array(weights), components
     )
     return Case(made, pyclone_log_marginal(made, weights), 6, 8.0)
 

@@ -33,7 +33,6 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour import table_cache
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PyCloneModel
 from pyclone_pgsm.tumour.options import ModelOptions
 
@@ -115,7 +114,6 @@ def test_tables_that_a_chain_makes(
     """They need less than the estimate, and more than two thirds of it where all are kept and each is needed."""
     if not keeps_all:
         monkeypatch.setattr(tumour_model, "CACHED_BYTES", 0)
-        monkeypatch.setattr(table_cache, "CACHED_BYTES", 0)
     made = []
 
     def sum_bytes(name: str, arrays_of: Callable[[Any], list[NDArray[np.float64]]]) -> None:

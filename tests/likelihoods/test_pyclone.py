@@ -19,7 +19,7 @@ from cases import observations, pyclone_log_marginal, pyclone_model
 from enumeration import component_masses
 
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone, mix_base, with_base
+from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone, with_base
 
 TOLERANCE = 1e-9
 ADD, REMOVE = 0, 1
@@ -128,7 +128,8 @@ def with_any_base(likelihood: PyClone, rng: np.random.Generator) -> PyClone:
     weights /= weights.sum(axis=1, keepdims=True)
     mixed = with_base(
         likelihood._replace(component_means=likelihood.likelihood @ components.T),
-        mix_base(weights, components),
+        weights,
+        components,
     )
     np.testing.assert_allclose(mixed.base, weights @ components, rtol=1e-12)
     return mixed

@@ -11,7 +11,7 @@ from scipy import stats
 from pyclone_pgsm.posterior.multiplicity import Multiplicities, mutant_copies
 from pyclone_pgsm.simulate.tumour import variant_share
 from pyclone_pgsm.tumour.genotypes import LOOSE, genotype_states
-from pyclone_pgsm.tumour.grid import deduplicate, prevalence_grid, split_by_sample
+from pyclone_pgsm.tumour.grid import deduplicate, loci_of, prevalence_grid, split_by_sample
 from tests.posterior.test_reads import distribution, observations
 
 GRID = prevalence_grid(101, "learned")
@@ -35,9 +35,9 @@ def test_against_sums(s, prior):
         [[1, 1], [1, 1], [0, 0], [0, 0]],
     )
     table, density = deduplicate(seen), random_densities(np.random.default_rng(0), 4, 2)
-    together = Multiplicities([(table, s)], prior, GRID)
+    together = Multiplicities([(loci_of(table, prior), s)], GRID)
     together.find(0, density)
-    apart = Multiplicities([(part, s) for part in split_by_sample(table)], prior, GRID)
+    apart = Multiplicities([(loci_of(part, prior), s) for part in split_by_sample(table)], GRID)
     apart.find(0, density[:1])
     apart.find(1, density[1:])
     np.testing.assert_array_equal(apart.number, together.number)
@@ -63,7 +63,7 @@ def test_against_sums(s, prior):
 
 def test_a_sample_without_reads():
     parts = split_by_sample(deduplicate(observations([[5, 0]], [[9, 0]], [[2, 2]], [[1, 1]])))
-    found = Multiplicities([(part, 80.0) for part in parts], "major", GRID)
+    found = Multiplicities([(loci_of(part, "major"), 80.0) for part in parts], GRID)
     found.find(0, random_densities(np.random.default_rng(0), 1, 2))
     assert found.number[0, 0] > 0
     assert found.number[0, 1] == 0
@@ -86,7 +86,7 @@ def test_probabilities_are_calibrated():
     density /= density.sum(axis=1, keepdims=True)
     one = np.ones((n, 1))
     seen = observations(alt[:, None], depth * one, 3 * one, one)
-    found = Multiplicities([(deduplicate(seen), math.inf)], "major", grid)
+    found = Multiplicities([(loci_of(deduplicate(seen), "major"), math.inf)], grid)
     found.find(0, density[:, None])
     right, claimed = found.number[:, 0] == drawn[:, 3], found.probability[:, 0]
     for low, high in ((0.0, 0.6), (0.6, 0.8), (0.8, 1.01)):
@@ -114,7 +114,7 @@ def test_two_states_of_copy_number():
         "subclonal_fraction": np.array([[0.9]]),
     }
     seen = observations([[610]], [[1000]], [[1]], [[1]], **second)
-    found = Multiplicities([(deduplicate(seen), math.inf)], "major", GRID)
+    found = Multiplicities([(loci_of(deduplicate(seen), "major"), math.inf)], GRID)
     found.find(0, np.eye(101)[None, None, 100])
     assert found.number[0, 0] == 2
     assert found.probability[0, 0] > 0.9

@@ -17,7 +17,7 @@ from pyclone_pgsm.posterior.reads import (
 )
 from pyclone_pgsm.simulate.tumour import variant_share
 from pyclone_pgsm.tumour.genotypes import LOOSE, genotype_states
-from pyclone_pgsm.tumour.grid import deduplicate
+from pyclone_pgsm.tumour.grid import deduplicate, loci_of
 from pyclone_pgsm.tumour.kernels import log_constant, log_reads
 
 
@@ -96,7 +96,7 @@ def test_against_sums_over_all_counts(s, prior):
     )
     labels = np.array([0, 0, 1, 1, -1])
     grid = np.linspace(0, 1, 101)
-    found = reads_given_clusters([(deduplicate(seen), s)], labels, densities(), grid, prior)
+    found = reads_given_clusters([(loci_of(deduplicate(seen), prior), s)], labels, densities(), grid)
     for i, d in np.ndindex(5, 2):
         if labels[i] < 0 or not seen.has_data[i, d]:
             assert np.isnan([found.fit[i, d], found.expected_reads[i, d]]).all()
@@ -121,15 +121,15 @@ def test_against_sums_over_all_counts(s, prior):
 def test_samples_apart_are_as_together():
     seen = observations([[40, 10], [3, 30]], [[100, 90], [40, 60]], [[1, 2], [3, 2]], [[1, 1], [0, 0]])
     labels, grid = np.array([0, 1]), np.linspace(0, 1, 101)
-    together = reads_given_clusters([(deduplicate(seen), 80.0)], labels, densities(), grid, "major")
+    together = reads_given_clusters([(loci_of(deduplicate(seen), "major"), 80.0)], labels, densities(), grid)
     columns = [
         observations(
             *(getattr(seen, name)[:, [d]] for name in ("alt_counts", "depth", "major_cn", "minor_cn"))
         )
         for d in range(2)
     ]
-    parts = [(deduplicate(column), 80.0) for column in columns]
-    apart = reads_given_clusters(parts, labels, densities(), grid, "major")
+    parts = [(loci_of(deduplicate(column), "major"), 80.0) for column in columns]
+    apart = reads_given_clusters(parts, labels, densities(), grid)
     for one, other in zip(together, apart):
         np.testing.assert_array_equal(one, other)
 
@@ -151,11 +151,10 @@ def test_fit_is_uniform_for_reads_from_the_model():
     density[0, 0, 40] = 1.0
     one = np.ones((n, 1))
     found = reads_given_clusters(
-        [(deduplicate(observations(alt, depth, one, one)), math.inf)],
+        [(loci_of(deduplicate(observations(alt, depth, one, one)), "major"), math.inf)],
         np.zeros(n, np.int64),
         density,
         np.linspace(0, 1, 101),
-        "major",
     )
     for level in (0.01, 0.1, 0.5):
         assert np.mean(found.fit < level) == pytest.approx(level, rel=0.15)

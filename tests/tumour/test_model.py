@@ -269,3 +269,11 @@ def test_the_grid_of_a_tumour_content_reaches_as_far_as_the_truncated_normal(mea
     truth = truncnorm(-mean / sd, (1.0 - mean) / sd, mean, sd)
     assert truth.cdf(values[-1]) > 0.99
     assert abs(prior @ values - truth.mean()) < 0.15 * truth.std()
+
+
+def test_how_many_sets_of_tables_are_kept() -> None:
+    """At least so many, although there would be no memory for them."""
+    kept = tumour_model.CACHED_BYTES
+    assert tumour_model.sets_that_fit(kept // 5, 2) == 5
+    assert tumour_model.sets_that_fit(kept, 3) == 3
+    assert tumour_model.sets_that_fit(0, 3) == kept

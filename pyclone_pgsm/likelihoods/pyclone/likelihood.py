@@ -278,31 +278,18 @@ def _points_of_chunk(G: int) -> int:
     return -(-G // -(-G // points))
 
 
-class BaseMeasure(NamedTuple):
-    """The base measure h_dk = sum_j w_dj A_jk, its weights w (D, J), and the fields of :class:`PyClone` for it."""
+def with_base(likelihood: PyClone, weights: NDArray[np.float64], components: NDArray[np.float64]) -> PyClone:
+    """Return the likelihood under the base measure h_dk = sum_j w_dj A_jk, using its ``component_means``.
 
-    weights: NDArray[np.float64]
-    base: NDArray[np.float64]
-    log_base: NDArray[np.float64]
-    highest_base: NDArray[np.float64]
-
-
-def mix_base(weights: NDArray[np.float64], components: NDArray[np.float64]) -> BaseMeasure:
-    """Make the base measure with weights w (D, J) and components A (J, G), each of which sums to 1."""
-    G = components.shape[1]
+    The weights w are (D, J), the components A (J, G), each of which sums to 1.
+    """
+    index, G = likelihood.index, components.shape[1]
     base = weights @ components
     log_base = np.log(base * G)
-    highest = np.maximum.reduceat(log_base, np.arange(0, G, _points_of_chunk(G)), axis=1)
-    return BaseMeasure(weights, base, log_base, highest)
-
-
-def with_base(likelihood: PyClone, measure: BaseMeasure) -> PyClone:
-    """Return the likelihood under another base measure, using its ``component_means``."""
-    index = likelihood.index
-    alone = np.einsum("tdj,dj->td", _of_rows(likelihood.component_means, index), measure.weights)
+    alone = np.einsum("tdj,dj->td", _of_rows(likelihood.component_means, index), weights)
     return likelihood._replace(
-        log_base=measure.log_base,
-        base=measure.base,
-        highest_base=measure.highest_base,
+        log_base=log_base,
+        base=base,
+        highest_base=np.maximum.reduceat(log_base, np.arange(0, G, _points_of_chunk(G)), axis=1),
         log_alone=np.log(np.where(index < 0, 1.0, alone)).sum(axis=1),
     )
