@@ -82,10 +82,8 @@ def _run(path: Path, plan: Plan, progress: Progress | None) -> RunOptions:
         density_explained(plan),
         blamed(options.model.likelihood),
     ):
-        interrupted = False
-        for chain, state, records, done in steps():
+        for chain, state, records, _ in steps():
             writer.add(chain, state, records)
-            interrupted |= not done and stop.is_set()
             if progress and records.iteration:
                 total = settings.lengths[0]
                 if settings.until_converged:
@@ -93,7 +91,7 @@ def _run(path: Path, plan: Plan, progress: Progress | None) -> RunOptions:
                 progress(chain, records.iteration[-1], total, records.num_clusters[-1])
         writer.flush()
     model.forget()
-    if interrupted or (settings.until_converged and end is None):
+    if stop.is_set() or (settings.until_converged and end is None):
         raise KeyboardInterrupt
     if end is not None:
         is_full = end.iterations > settings.lengths[0] - options.rebuild

@@ -30,11 +30,14 @@ def progress_bars(quiet: bool, chains: int) -> Iterator[Callable[[int, int, int,
         TextColumn("{task.fields[clusters]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    # not refreshed by a thread, beside which chains could not run in processes
+    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bars:
         tasks = [bars.add_task("", total=None, chain=k, clusters="compiling") for k in range(chains)]
 
         def update(chain: int, done: int, total: int, clusters: int) -> None:
-            bars.update(tasks[chain], completed=done, total=total, clusters=f"{clusters} clusters")
+            bars.update(
+                tasks[chain], completed=done, total=total, clusters=f"{clusters} clusters", refresh=True
+            )
 
         yield update
 

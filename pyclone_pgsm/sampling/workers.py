@@ -28,7 +28,7 @@ from pyclone_pgsm.sampling.settings import Settings
 class Workers:
     """Advances chains of a model in `number` processes, or, if that is not possible, in the calling threads.
 
-    The draws are the same. The processes end with the ``with`` block, or about a second after the program.
+    The draws are the same. The processes end with the ``with`` block or, if the program is killed, with their segment.
     """
 
     def __init__(self, model: Model, number: int) -> None:
@@ -85,6 +85,8 @@ class Workers:
                 self._free.put(connection)
                 return answer
             connection.close()
+            if is_over():
+                return state, Records(), False
         return advance(self._model, settings, state, rebuild, _until(end, is_over))
 
 
@@ -107,6 +109,7 @@ def _serve(connection: Connection, inherited: list[Connection], model: Model) ->
     with suppress(Exception):
         for each in inherited:
             each.close()
+        signal.set_wakeup_fd(-1)  # of an asyncio loop of the program
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_runs import bits, run, run_matrix, start, tumour, wait_for_flushes, write_tumour
+from small_runs import bits, command, run, run_matrix, start, tumour, wait_for_flushes, write_tumour
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
@@ -224,16 +225,70 @@ def command_of(process: int) -> bytes:
         return b""
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux")
+def wait_for_processes(process: subprocess.Popen[Any]) -> list[int]:
+    """Until a command has the two processes for its chains; return their numbers."""
+    end = time.monotonic() + 300.0
+    while process.poll() is None:
+        own = command_of(process.pid)
+        processes = [each for each in children(process.pid) if command_of(each) == own]
+        if len(processes) == 2:
+            return processes
+        assert time.monotonic() < end, "the chains are in no processes"
+        time.sleep(0.002)
+    raise AssertionError("the command has ended")
+
+
+on_linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux")
+
+
+@on_linux
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_short_chains_too(number: signal.Signals, tmp_path: Path) -> None:
+    """Although the processes, which do not know of it, do all iterations of their segment."""
+    out = tmp_path / "trace.h5"
+    table = write_tumour(tmp_path)
+    with start("run", table, "-o", out, "--chains", 2, "--iterations", 300, "--threads", 2) as process:
+        wait_for_processes(process)
+        process.send_signal(number)
+        assert process.wait(timeout=60) == 130
+    assert out.exists()
+
+
+@on_linux
+def test_there_are_processes_beside_a_progress_bar(tmp_path: Path) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    arguments = ("--chains", 2, "--iterations", 1_000_000, "--threads", 2)
+    run_it = command("run", write_tumour(tmp_path), "-o", tmp_path / "trace.h5", *arguments)
+    with subprocess.Popen(run_it, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        wait_for_processes(process)
+        shown = b""
+        while b"clusters" not in shown:
+            shown += os.read(ours, 1024)
+        process.kill()
+    os.close(ours)
+
+
+@on_linux
+def test_nothing_is_done_again_for_a_program_that_stops(forks: Forks) -> None:
+    model = small_model()
+    state = first_states(model)[0]
+    with Workers(model, 1) as pool:
+        os.kill(forks.started[0], signal.SIGKILL)
+        assert not advanced(pool, state, lambda: True).labels
+    assert forks.in_program == 0
+
+
+@on_linux
 def test_processes_end_with_a_program_that_is_killed(tmp_path: Path) -> None:
     """And do not keep the locks of its files."""
     out = tmp_path / "trace.h5"
     arguments = ("--chains", 2, "--iterations", 1_000_000, "--threads", 2)
     with start("run", write_tumour(tmp_path), "-o", out, *arguments) as process:
         wait_for_flushes(process, out, 1)
-        own = command_of(process.pid)
-        processes = [each for each in children(process.pid) if command_of(each) == own]
-        assert len(processes) == 2
+        processes = wait_for_processes(process)
         process.kill()
         process.wait()
         with writing(out):
