@@ -104,8 +104,15 @@ def write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[st
 
 
 def write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    data, labels = answer.observations, answer.summary.labels
-    columns = {"cluster": labels + 1, "mutation_id": data.mutation_ids, "gene": answer.annotation("gene")}
+    data, summary = answer.observations, answer.summary
+    first = summary.trunks[0] if summary.trunks else 0
+    order = [first, *(k for k in range(summary.num_clusters) if k != first)]
+    number = np.append(np.argsort(order) + 1, 0)  # of each cluster, and of outliers
+    columns = {
+        "cluster": number[summary.labels],
+        "mutation_id": data.mutation_ids,
+        "gene": answer.annotation("gene"),
+    }
     fractions = np.where(data.depth > 0, answer.copies_seen / answer.mutant_copies, answer.prevalence)
     taken = [name for name in data.sample_ids if name in columns]
     for d, name in enumerate(data.sample_ids):
@@ -118,7 +125,12 @@ def write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[st
         "to find out how certain a cluster's is"
     )
     founding = (
-        "cluster 1 is the one with the largest mean prevalence, which ClonEvol takes for the founding clone"
+        f"cluster 1, which ClonEvol takes for the founding clone, is cluster {first} of the result, "
+        + (
+            "its trunk"
+            if summary.trunks
+            else "the one with the largest mean prevalence; none is clonal everywhere"
+        )
     )
     return _notes(answer, *notes, fractions_of, founding)
 

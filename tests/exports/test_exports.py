@@ -476,6 +476,27 @@ def test_clonevol(result: Result, tmp_path: Path) -> None:
         assert found.loc[row.mutation_id, row.sample_id] == pytest.approx(100 * expected, rel=1e-4)
 
 
+def test_the_trunk_is_the_founding_clone_of_clonevol(result: Result, tmp_path: Path) -> None:
+    """Or, without a trunk, the cluster with the largest mean prevalence; the other clusters keep their order."""
+    answer = Answer(complete(tumour(), {}), result.summary)
+    clonal = np.zeros_like(result.summary.cluster_prob_clonal)
+    for trunk in (None, 1):
+        if trunk is not None:
+            clonal[trunk] = 1.0
+        changed = replace(answer, summary=replace(result.summary, cluster_prob_clonal=clonal))
+        path = tmp_path / f"{trunk}.tsv"
+        notes = export(changed, FORMATS["clonevol"], path, ExportOptions())
+        order = [*range(result.summary.num_clusters)]
+        if trunk is not None:
+            order.insert(0, order.pop(trunk))
+        numbers = zip(result.summary.mutation_ids, result.summary.labels.tolist())
+        expected = {name: order.index(k) + 1 for name, k in numbers if k >= 0}
+        assert read(path).set_index("mutation_id")["cluster"].to_dict() == expected
+        (said,) = [note for note in notes if "founding clone" in note]
+        assert f"is cluster {order[0]} of the result" in said
+        assert said.endswith("its trunk") == (trunk is not None)
+
+
 def test_citup(result: Result, tmp_path: Path) -> None:
     result.export("citup", tmp_path / "o")
     values, clusters = (

@@ -63,6 +63,30 @@ def test_swapped_reads() -> None:
     )
 
 
+def test_a_sample_given_twice() -> None:
+    """Or, which is no mistake, two samples without reads, and with the same variant reads by chance."""
+    alt = np.random.default_rng(1).binomial(100, 0.3, (60, 2))
+    data = observed(alt[:, [0, 1, 0]])
+    assert suspicions(data) == ["is a sample given twice? 'S0', 'S2' have the same reads of every mutation"]
+    depth = data.ref_counts + np.array([0, 0, 1])
+    assert suspicions(replace(data, ref_counts=depth)) == []
+    data.has_data[:, [0, 2]] = False
+    assert suspicions(data) == []
+
+
+def test_normal_copies_of_one_patient() -> None:
+    data = observed(np.random.default_rng(1).binomial(100, 0.3, (60, 2)))
+    data.normal_cn[7] = 1
+    assert suspicions(data) == []
+    data.normal_cn[8, 1] = 1
+    assert suspicions(data) == [
+        "the normal cells of a patient have the same copies in all samples, but normal_cn differs between samples for "
+        "'m8'"
+    ]
+    data.has_data[8, 0] = False
+    assert suspicions(data) == []
+
+
 @pytest.mark.parametrize("content", [0.58, 0.7, 0.8])
 def test_a_content_that_is_too_low(content: float) -> None:
     """The mutations are in all tumour cells, 0.7 of the sample, and in 45 % of them."""

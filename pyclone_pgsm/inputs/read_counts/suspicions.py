@@ -74,7 +74,37 @@ def suspicions(
         *(_swapped_alleles(observations) or _too_high(observations, uncertain)),
         *(_two_patients(observations) or _only_calls(observations)),
         *(_mostly_gained(observations) if genotype_prior != CLONAL else []),
+        *_same_sample_twice(observations),
+        *_other_normal_copies(observations),
         *_commented_out(observations),
+    ]
+
+
+def _same_sample_twice(observations: Observations) -> list[str]:
+    """Suspect samples with the same reads of all mutations, unless these have hardly any different ones."""
+    samples: dict[bytes, list[int]] = {}
+    reads = np.where(observations.has_data, [observations.alt_counts, observations.ref_counts], -1)
+    for d in range(observations.num_samples):
+        samples.setdefault(reads[:, :, d].tobytes(), []).append(d)
+    found = []
+    for same in samples.values():
+        known = reads[:, observations.has_data[:, same[0]], same[0]]
+        if len(same) > 1 and len(np.unique(known.T, axis=0)) >= LEAST_MUTATIONS:
+            names = listed([observations.sample_ids[d] for d in same])
+            found.append(f"is a sample given twice? {names} have the same reads of every mutation")
+    return found
+
+
+def _other_normal_copies(observations: Observations) -> list[str]:
+    """Suspect mutations whose number of normal copies, which is the patient's, is not the same in all samples."""
+    normal = np.where(observations.has_data, observations.normal_cn, -1)
+    largest = normal.max(axis=1, initial=-1, keepdims=True)
+    which = np.flatnonzero((observations.has_data & (normal != largest)).any(axis=1))
+    if not len(which):
+        return []
+    return [
+        f"the normal cells of a patient have the same copies in all samples, but normal_cn differs between samples for "
+        f"{listed([observations.mutation_ids[place] for place in which], 3)}"
     ]
 
 
