@@ -121,7 +121,8 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
             present = seen & in_clusters & (summary.prob_present[:, d] > 0.5)
             rows[name] = {"mutations": int(seen.sum())}
             if present.any():
-                rows[name]["clonal"] = float(np.mean(summary.prob_clonal[present, d] > 0.5))
+                of_clusters = summary.cluster_prob_clonal[summary.labels[present], d]
+                rows[name]["clonal"] = float(np.mean(of_clusters > 0.5))
             if seen.any():
                 rows[name]["clusters"] = int(np.sum(summary.cluster_prob_present[:, d] > 0.5))
                 rows[name]["depth"] = float(np.median(summary.depth[seen, d]))
@@ -177,7 +178,7 @@ def _summary_lines(summary: Summary, left_out: Sequence[LeftOut]) -> list[str]:
     if left_out:
         title += f"; {count_left_out(left_out, ' (left_out.tsv)')}"
     sizes = summary.cluster_size.tolist()
-    marks = dict.fromkeys(summary.absent, "absent: probably artefacts")
+    marks = dict.fromkeys(summary.absent, "absent from every sample")
     return [
         title,
         *cluster_lines(summary.sample_ids, sizes, cells, 18, "samples", marks),

@@ -1,11 +1,11 @@
 """Warnings about what makes a tumour's result doubtful, and what to do about it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import chdtrc, pdtrc
+from scipy.special import chdtrc, pdtr, pdtrc
 
 from pyclone_pgsm.inputs.problems import count, listed
 from pyclone_pgsm.inputs.tumour_content import Uncertain
@@ -37,16 +37,20 @@ samples of little tumour content whose prevalences came out too low."""
 
 
 def doubts_of_tumour(
-    summary: Summary, draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncertain]
+    summary: Summary,
+    draws: Mapping[str, NDArray[np.float64]],
+    contents: Mapping[str, Uncertain],
+    error_rate: NDArray[np.float64],
 ) -> list[str]:
     """Return the warnings about a tumour's result.
 
     `draws` maps each inferred hyperparameter to its draws, `contents` each sample to its tumour content if inferred.
+    `error_rate` (T, D) is that of each mutation's reads; for inferred ones it is the median.
     """
     return [
         *_misfits(summary),
         *_poor_fits(summary),
-        *_absent_clusters(summary),
+        *_absent_clusters(summary, error_rate, "error_rate" in draws),
         *_none_clonal(summary),
         *_ends(draws, contents),
         *_hidden_by_errors(summary, draws),
@@ -123,17 +127,48 @@ def _poor_fits(summary: Summary) -> Iterator[str]:
         )
 
 
-def _absent_clusters(summary: Summary) -> Iterator[str]:
-    absent = summary.absent
-    if not absent:
-        return
-    size = count(int(summary.cluster_size[absent].sum()), "mutation")
-    if len(absent) == 1:
-        which = f"cluster {absent[0]} ({size}) is"
-    else:
-        which = f"clusters {', '.join(map(str, absent[:-1]))} and {absent[-1]} ({size} in all) are"
-    yield (
-        f"{which} absent from every sample: probably artefacts; leave them out, or try `outlier_prob` 0.05"
+def _absent_clusters(summary: Summary, error_rate: NDArray[np.float64], is_inferred: bool) -> Iterator[str]:
+    """Warn of clusters that are absent from every sample, according to whether errors explain their variant reads."""
+    found: dict[str, list[tuple[int, int, float]]] = {"explained": [], "more": [], "fewer": []}
+    for cluster in summary.absent:
+        depth = summary.depth[summary.labels == cluster]
+        reads = int(np.rint(np.nan_to_num(summary.vaf[summary.labels == cluster]) * depth).sum())
+        expected = float((error_rate[summary.labels == cluster] * depth).sum())
+        kind = "more" if pdtrc(reads - 1, expected) < CHANCE else "explained"
+        found["fewer" if pdtr(reads, expected) < CHANCE else kind].append((cluster, reads, expected))
+    explained, more, fewer = found.values()
+    if explained:
+        unless = " (unless the inferred error rate is too high: set `error_rate` if you know it)"
+        yield (
+            f"{_nowhere(summary, explained)}, and errors explain the variant reads: probably artefacts"
+            f"{unless if is_inferred else ''}; leave them out, or try `outlier_prob` 0.05"
+        )
+    if more:
+        yield (
+            f"{_nowhere(summary, more)}, but has more variant reads than errors explain, {_compared(more)}: a subclone "
+            "in very few cells, or artefacts"
+        )
+    if fewer:
+        yield (
+            f"{_nowhere(summary, fewer)}, and has fewer variant reads than errors should give, {_compared(fewer)}: the "
+            "error rate is too high, and may hide a subclone; set it with `error_rate`"
+        )
+
+
+def _nowhere(summary: Summary, found: Sequence[tuple[int, int, float]]) -> str:
+    """Return the beginning of a sentence about clusters that are absent from every sample."""
+    clusters = [cluster for cluster, _, _ in found]
+    size = count(int(summary.cluster_size[clusters].sum()), "mutation")
+    if len(clusters) == 1:
+        return f"cluster {clusters[0]} ({size}) is absent from every sample"
+    return f"each of clusters {', '.join(map(str, clusters))} ({size} in all) is absent from every sample"
+
+
+def _compared(found: Sequence[tuple[int, int, float]]) -> str:
+    """Return the variant reads of clusters, and those that errors explain."""
+    return "; ".join(
+        f"{reads:,} where {expected:{',.0f' if expected >= 10.0 else '.2g'}} are expected"
+        for _, reads, expected in found
     )
 
 

@@ -5,7 +5,8 @@ is certain that there are two. Here such a cluster is divided, if its halves hav
 twice as many draws as they have not; if neither is twice as frequent, a warning says so. The halves are those of the
 two-cluster partition with the largest adjusted Rand index ("mpear"); each half has in each draw the prevalences of the
 block that contains most of it. Where draws break a cluster into pieces at different places, most of both halves is in
-one block; and pieces of nearly the same prevalence do not count as two clusters.
+one block. Pieces of nearly the same prevalence do not count as two clusters, nor does a half in a block that has more
+mutations of other clusters: it is uncertain which cluster it belongs to, as its assignment probabilities show.
 """
 
 from typing import Any, NamedTuple
@@ -75,11 +76,10 @@ class Division(NamedTuple):
         self, members: NDArray[np.int64], rng: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the half, 0 or 1, of each of the members, and how much the halves differ in each draw."""
-        partitions = self.partitions[:, members]
         halves = np.zeros(len(members), np.int64)
         if len(members) > 1:
-            halves = consensus(partitions, "mpear", rng=rng, max_clusters=2, runs=2)
-        return halves, differences(partitions, self.means, halves)
+            halves = consensus(self.partitions[:, members], "mpear", rng=rng, max_clusters=2, runs=2)
+        return halves, differences(self.partitions, self.means, members, halves)
 
 
 def read_division(draws: Draws) -> Division:
@@ -91,22 +91,27 @@ def read_division(draws: Draws) -> Division:
 
 
 def differences(
-    partitions: NDArray[Any], means: list[NDArray[np.float64]], halves: NDArray[np.int64]
+    partitions: NDArray[Any],
+    means: list[NDArray[np.float64]],
+    members: NDArray[np.int64],
+    halves: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Return (M,) how much the prevalences of two halves of a cluster differ in each draw, in the sample with most.
 
-    The blocks in M draws of the n members are `partitions` (M, n), and `means` (K, D) for each draw are the posterior
-    mean prevalences of its blocks; a half has those of the block of most of it. If one block has as many of both halves
-    as any other, they do not differ. `halves` (n,) are 0 and 1.
+    The blocks in M draws are `partitions` (M, T), and `means` (K, D) for each draw are the posterior mean prevalences
+    of its blocks; a half has those of the block of most of it. They do not differ if one block has as many of both
+    halves as any other, or if one half is in a block with more other mutations than `members` (n,) of the cluster.
+    `halves` (n,) are 0 and 1.
     """
     found = np.zeros(len(partitions))
+    if not halves.any():
+        return found
     for m, (partition, mean) in enumerate(zip(partitions, means)):
-        if halves.any():
-            counts = np.array(
-                [np.bincount(partition[halves == half], minlength=len(mean)) for half in (0, 1)]
-            )
-            has_most = counts == counts.max(axis=1, keepdims=True)
-            if not has_most.all(axis=0).any():
-                first, second = counts.argmax(axis=1)
-                found[m] = np.abs(mean[first] - mean[second]).max()
+        of_members = partition[members]
+        counts = np.array([np.bincount(of_members[halves == half], minlength=len(mean)) for half in (0, 1)])
+        has_most = counts == counts.max(axis=1, keepdims=True)
+        blocks = counts.argmax(axis=1)
+        is_foreign = np.bincount(partition, minlength=len(mean)) > 2 * counts.sum(axis=0)
+        if not has_most.all(axis=0).any() and not is_foreign[blocks].any():
+            found[m] = np.abs(np.subtract(*mean[blocks])).max()
     return found

@@ -36,6 +36,7 @@ from pyclone_pgsm.posterior.tumour import summarise_tumour
 from pyclone_pgsm.ranges import check_choice
 from pyclone_pgsm.sampling.convergence import Verdict
 from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import adjusted_rand
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.base_measure import is_weight
@@ -104,6 +105,32 @@ class Findings(Generic[S_co]):
         """Largest R-hat of all traced quantities; NaN with too few draws."""
         known = [each.rhat for each in self.diagnostics if not math.isnan(each.rhat)]
         return max(known, default=math.nan)
+
+
+def _doubts_of_burn_in(trace: Trace, burn_in: int | None) -> list[str]:
+    """Warn if a given burn-in is shorter than that during which the chains adapted."""
+    settings = trace.options.settings
+    adapting = settings.lengths[1]
+    if settings.until_converged:  # the burn-in was found, and may be longer
+        adapting = min(adapting, Settings().resolve(len(trace.data.names)).lengths[1])
+    if burn_in is None or burn_in >= adapting:
+        return []
+    return [
+        f"`burn_in` {burn_in:,}: the chains adapted until iteration {adapting:,}, and earlier ones are not draws from "
+        "the posterior; skip them"
+    ]
+
+
+def _doubts_of_limit(trace: Trace, rows: list[NDArray[np.int64]]) -> list[str]:
+    """Warn if the prior's largest number of clusters is reached in most draws."""
+    most = trace.options.first_prior.max_blocks(len(trace.data.names))
+    share = float(np.mean(gather(trace, rows, "num_clusters") == most))
+    if most == len(trace.data.names) or share <= 0.5:
+        return []
+    return [
+        f"in {100.0 * share:.0f} % of the draws there are {count(most, 'cluster')}, as many as the prior allows: if "
+        "different ones have been joined, allow more with `max_clusters`"
+    ]
 
 
 def _doubts_of_length(trace: Trace, verdict: Verdict) -> list[str]:
@@ -198,9 +225,11 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
     summary, doubts = summariser.summarise(draws, labels, thresholds)
     items = np.arange(T) if T <= PICTURED else np.sort(rng.choice(T, PICTURED, replace=False))
     warnings = [
+        *_doubts_of_burn_in(trace, burn_in),
         *_doubts_of_length(trace, verdict),
         *_doubts_of_chains(trace, diagnostics, kept),
         *([weights_said] if weights_said else []),
+        *_doubts_of_limit(trace, rows),
         *_disagreement(draws, division, criterion, summary.labels, rng),
         *_undecided(trace, summary.labels, summary.assignment_prob, summariser.observation),
         *(division.warnings(summary.labels, criterion, rng) if division else []),

@@ -167,7 +167,7 @@ class Summary:
 
     @property
     def absent(self) -> list[int]:
-        """Clusters that are absent from every sample with data, probably artefacts."""
+        """Clusters that are absent from every sample with data."""
         return np.flatnonzero(
             (1.0 - self.cluster_prob_present[:, self._has_data] >= SURE).all(axis=1)
         ).tolist()

@@ -1,5 +1,6 @@
 """Summary of posterior draws for a tumour: consensus clusters and their prevalences."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from pyclone_pgsm.posterior.multiplicity import Multiplicities
 from pyclone_pgsm.posterior.prevalence import cluster_prevalences, mutation_prevalences, read_blocks
 from pyclone_pgsm.posterior.reads import reads_given_clusters
 from pyclone_pgsm.posterior.rows import Draws, gather, gather_values, medians, thin
-from pyclone_pgsm.posterior.states import Thresholds
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace.tumour import TumourData
 
@@ -79,9 +80,17 @@ def summarise_tumour(
         **reads._asdict(),
     )
     inferred = {name: gather(trace, draws.rows, name) for name in names}
+    usual = summary
+    if thresholds != DEFAULT_THRESHOLDS:  # warnings do not depend on what the user calls present or clonal
+        found, _ = cluster_prevalences(blocks, partitions, labels, grid)
+        usual = replace(
+            summary, cluster_prob_present=found.prob_present, cluster_prob_clonal=found.prob_clonal
+        )
+    tables = [loci.table for loci, _ in at_medians]
+    error_rate = np.concatenate([np.append(each.error_rate, 0.0)[each.index] for each in tables], axis=1)
     precisions = [precision for loci, precision in at_medians for _ in range(loci.table.index.shape[1])]
     return summary, [
         *data.warnings,
-        *doubts_of_tumour(summary, inferred, options.tumour_content),
-        *doubts_of_detection(summary, precisions),
+        *doubts_of_tumour(usual, inferred, options.tumour_content, error_rate),
+        *doubts_of_detection(usual, precisions),
     ]

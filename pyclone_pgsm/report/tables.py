@@ -85,7 +85,7 @@ def cluster_table(summary: Summary, data: Observations, colours: Sequence[str]) 
     state = summary.cluster_status
     trunk = summary.trunks
     remarks = dict.fromkeys(trunk, "also clonal") | dict.fromkeys(trunk[:1], "trunk")
-    remarks |= dict.fromkeys(summary.absent, "absent: probably artefacts")
+    remarks |= dict.fromkeys(summary.absent, "absent from every sample")
 
     def cells(k: int) -> list[str]:
         row = [chooser(k, colours[k]), f"{summary.cluster_size[k]:,}", remarks.get(k, "")]

@@ -226,7 +226,7 @@ def test_terminal_without_trunk_and_with_a_cluster_that_is_nowhere(trace):
     assert "trunk: no cluster is clonal in every sample with reads" in summary_lines(
         replace(result, summary=unseen)
     )
-    assert [line.endswith("  absent: probably artefacts") for line in lines[2:5]] == [False, True, False]
+    assert [line.endswith("  absent from every sample") for line in lines[2:5]] == [False, True, False]
 
 
 def test_terminal_with_fixed_precision_says_nothing_of_it(tmp_path):

@@ -207,8 +207,10 @@ def test_thresholds_of_presence(results, tmp_path):
     assert (other["status"] != usual["status"]).any()
     report = json.loads((tmp_path / "run.json").read_text())
     assert (report["present_above"], report["clonal_above"]) == (0.3, 0.6)
+    warnings = report["warnings"]
     report = json.loads((folder / "run.json").read_text())
     assert (report["present_above"], report["clonal_above"]) == (0.01, 0.95)
+    assert warnings == report["warnings"]
 
 
 def test_same_bytes_whatever_the_threads(tmp_path):

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.posterior.checks import combined_fit, doubtful, doubts_of_tumour, misfits
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION
+
+
+def doubts(
+    summary: Summary,
+    draws: Mapping[str, NDArray[np.float64]],
+    contents: Mapping[str, Uncertain],
+    error_rate: float = 1e-3,
+) -> list[str]:
+    return doubts_of_tumour(summary, draws, contents, np.full(summary.depth.shape, error_rate))
 
 
 @pytest.fixture
@@ -61,7 +72,7 @@ def test_nothing_to_say(summary):
         "tumour_content:S": np.full(10, 0.7),
         "another": np.zeros(10),
     }
-    assert doubts_of_tumour(summary, draws, {"S": Uncertain(0.7, 0.05)}) == []
+    assert doubts(summary, draws, {"S": Uncertain(0.7, 0.05)}) == []
 
 
 def test_what_counts_as_impossible():
@@ -73,14 +84,14 @@ def test_what_counts_as_impossible():
 
 def test_misfit(summary):
     one = replace(summary, fit=np.where(summary.fit == 0.01, 1e-40, summary.fit))
-    (warning,) = doubts_of_tumour(one, {}, {})
+    (warning,) = doubts(one, {}, {})
     assert warning == (
         "the reads of 1 mutation do not fit its cluster (column fit of mutations.tsv): mutation c in sample S: 136 of "
         "252 reads show the variant, where its cluster's prevalence of 0.046 predicts 5. Look for wrong copy "
         "numbers, a wrong tumour content, and artefacts (`outlier_prob` 0.05)"
     )
     three = replace(summary, fit=np.array([[1e-4], [1e-5], [1e-6], [1e-7]]), expected_reads=summary.mean)
-    (warning,) = doubts_of_tumour(three, {}, {})
+    (warning,) = doubts(three, {}, {})
     assert warning.startswith("the reads of 4 mutations do not fit their clusters")
     assert [warning.index(f"mutation {name} in") for name in "dcb"] == sorted(
         warning.index(f"mutation {name} in") for name in "dcb"
@@ -99,13 +110,13 @@ def test_reads_that_fit_poorly_in_all_samples_together(summary):
     assert combined_fit(fit)[50] == 1.0
     assert len(misfits(fit)) == 0
     many = replace(summary, mutation_ids=[f"m{i}" for i in range(200)], fit=fit)
-    (warning,) = doubts_of_tumour(many, {}, {})
+    (warning,) = doubts(many, {}, {})
     assert warning.startswith(
         "the reads of 12 mutations fit their clusters poorly, all samples taken together, where chance explains 2: "
         "'m0', 'm1', 'm2', 'm3', 'm4' and 7 more. Look for germline variants"
     )
     fit[6:12] = 0.5
-    assert doubts_of_tumour(many, {}, {}) == []
+    assert doubts(many, {}, {}) == []
     pair = replace(summary, fit=np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.01, 0.02]]))
     assert doubtful(pair).tolist() == ["", "", "", "reads do not fit"]
     assert len(misfits(pair.fit)) == 0
@@ -123,23 +134,39 @@ def test_no_cluster_can_be_clonal(summary):
         cluster_prob_clonal=np.array([[0.0, 0.2, 0.0], [0.01, 0.0, 0.0]]),
         **probabilities,
     )
-    assert doubts_of_tumour(missing, {}, {}) == [
+    assert doubts(missing, {}, {}) == [
         "no cluster can be clonal in 'A': is the tumour content there too high, or are the trunk and a large subclone "
         "one cluster?"
     ]
 
 
 def test_cluster_that_is_nowhere(summary):
-    absent = replace(summary, cluster_prob_present=np.array([[1.0], [0.2]]))
-    assert doubts_of_tumour(absent, {}, {}) == [
-        "cluster 1 (2 mutations) is absent from every sample: probably artefacts; leave them out, or try "
-        "`outlier_prob` 0.05"
+    """Its variant reads are 0 of 100 and 1 of 200, or 20 of 200, or 0 of 300 with an error rate that explains 6."""
+    few = summary.vaf.copy()
+    few[summary.labels == 1, 0] = [1 / 252, 0.0]
+    absent = replace(summary, vaf=few, cluster_prob_present=np.array([[1.0], [0.2]]))
+    assert doubts(absent, {}, {}) == [
+        "cluster 1 (2 mutations) is absent from every sample, and errors explain the variant reads: probably "
+        "artefacts; leave them out, or try `outlier_prob` 0.05"
     ]
-    both = replace(summary, cluster_prob_present=np.array([[0.1], [0.2]]))
-    assert doubts_of_tumour(both, {}, {}) == [
-        "clusters 0 and 1 (4 mutations in all) are absent from every sample: probably artefacts; leave them out, or "
-        "try `outlier_prob` 0.05"
-    ]
+    (warning,) = doubts(absent, {"error_rate": np.full(10, 5e-4)}, {})
+    assert "probably artefacts (unless the inferred error rate is too high: set `error_rate`" in warning
+    (warning,) = doubts(absent, {}, {}, 0.05)
+    assert warning == (
+        "cluster 1 (2 mutations) is absent from every sample, and has fewer variant reads than errors should give, "
+        "1 where 18 are expected: the error rate is too high, and may hide a subclone; set it with `error_rate`"
+    )
+    few[summary.labels == 1, 0] = [9 / 252, 0.02]
+    (warning,) = doubts(absent, {}, {})
+    assert warning == (
+        "cluster 1 (2 mutations) is absent from every sample, but has more variant reads than errors explain, "
+        "11 where 0.35 are expected: a subclone in very few cells, or artefacts"
+    )
+    both = replace(absent, vaf=np.zeros((4, 1)), cluster_prob_present=np.array([[0.1], [0.2]]))
+    (warning,) = doubts(both, {}, {})
+    assert warning.startswith(
+        "each of clusters 0, 1 (4 mutations in all) is absent from every sample, and errors"
+    )
     unseen = np.zeros_like(summary.depth)
     with_unseen = replace(
         absent,
@@ -157,8 +184,8 @@ def shares(values: tuple[float, ...], at: float, share: float) -> np.ndarray:
 @pytest.mark.parametrize("name", ["precision", "precision:S"])
 def test_precision_at_its_end(summary, name):
     lowest = PRECISION.values[0]
-    assert doubts_of_tumour(summary, {name: shares(PRECISION.values, lowest, 0.19)}, {}) == []
-    (warning,) = doubts_of_tumour(summary, {name: shares(PRECISION.values, lowest, 0.2)}, {})
+    assert doubts(summary, {name: shares(PRECISION.values, lowest, 0.19)}, {}) == []
+    (warning,) = doubts(summary, {name: shares(PRECISION.values, lowest, 0.2)}, {})
     of_sample = " of S" if ":" in name else ""
     assert warning.startswith(
         f"the precision{of_sample} is at the smallest value of its grid, {lowest:g}, in 20 % of the draws"
@@ -168,9 +195,9 @@ def test_precision_at_its_end(summary, name):
 
 def test_error_rate_at_an_end(summary):
     smallest, *_, largest = ERROR_RATE.values
-    assert doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, smallest, 0.9)}, {}) == []
-    assert doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, largest, 0.19)}, {}) == []
-    (warning,) = doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, largest, 0.4)}, {})
+    assert doubts(summary, {"error_rate": shares(ERROR_RATE.values, smallest, 0.9)}, {}) == []
+    assert doubts(summary, {"error_rate": shares(ERROR_RATE.values, largest, 0.19)}, {}) == []
+    (warning,) = doubts(summary, {"error_rate": shares(ERROR_RATE.values, largest, 0.4)}, {})
     assert warning.startswith(
         "the error rate is at the largest value of its grid, 0.01, in 40 % of the draws:"
     )
@@ -183,29 +210,29 @@ def test_errors_like_variant_reads(summary):
     means = [summary.vaf[summary.labels == k, 0].mean() for k in (0, 1)]
     low = int(np.argmin(means))
     rates = {"error_rate": np.full(10, 0.26 * means[low])}
-    (warning,) = doubts_of_tumour(summary, rates, {})
+    (warning,) = doubts(summary, rates, {})
     assert warning.startswith(
         f"errors are hardly told from the variant reads of cluster {low} in sample S: the error rate may be "
         f"{0.26 * means[low]:.2g}, and the cluster's variant allele frequency is {means[low]:.2g}"
     )
-    assert doubts_of_tumour(summary, {"error_rate": np.full(10, 0.24 * means[low])}, {}) == []
+    assert doubts(summary, {"error_rate": np.full(10, 0.24 * means[low])}, {}) == []
     none = replace(
         summary, labels=np.full(4, -1), cluster_prob_present=np.empty((0, 1)), cluster_size=np.empty(0, int)
     )
-    assert doubts_of_tumour(none, rates, {}) == []
+    assert doubts(none, rates, {}) == []
     absent = summary.cluster_prob_present.copy()
     absent[low] = 0.7
-    assert doubts_of_tumour(replace(summary, cluster_prob_present=absent), rates, {}) == []
+    assert doubts(replace(summary, cluster_prob_present=absent), rates, {}) == []
 
 
 def test_tumour_content_at_an_end(summary):
     draws = {"tumour_content:S": np.full(10, 0.7 + 2.5 * 0.05)}
-    (warning,) = doubts_of_tumour(summary, draws, {"S": Uncertain(0.7, 0.05)})
+    (warning,) = doubts(summary, draws, {"S": Uncertain(0.7, 0.05)})
     assert warning.startswith(
         "the reads contradict the tumour content of S, 0.7±0.05: inferred is 0.825. Check it"
     )
     at_one = {"tumour_content:S": np.full(10, 1.0)}
-    assert doubts_of_tumour(summary, at_one, {"S": Uncertain(0.95, 0.05)}) == []
-    (warning,) = doubts_of_tumour(summary, at_one, {"S": Uncertain(0.7, 0.15)})
+    assert doubts(summary, at_one, {"S": Uncertain(0.95, 0.05)}) == []
+    (warning,) = doubts(summary, at_one, {"S": Uncertain(0.7, 0.15)})
     assert "0.7±0.15: inferred is 1." in warning
-    assert doubts_of_tumour(summary, at_one, {"S": Uncertain(0.7, 0.2)}) == []
+    assert doubts(summary, at_one, {"S": Uncertain(0.7, 0.2)}) == []

@@ -22,7 +22,8 @@ def draws(*labels: str) -> np.ndarray:
 
 
 def are_apart(*draws: Any) -> bool:
-    return bool(np.mean(differences(*draws) >= LEAST_DIFFERENCE) >= MOST)
+    partitions, means, halves = draws
+    return bool(np.mean(differences(partitions, means, np.arange(6), halves) >= LEAST_DIFFERENCE) >= MOST)
 
 
 def test_halves_are_apart_in_most_draws() -> None:
@@ -47,9 +48,19 @@ def test_a_pair_of_which_one_or_the_other_is_elsewhere_is_not_apart() -> None:
     halves = np.array([1, 0, 0, 0, 0, 1])
     partitions = draws(*["000001"] * 4, *["100000"] * 4, *["000000"] * 2)
     means = [np.array([[0.2], [0.9]])] * 10
-    assert not differences(partitions, means, halves).any()
+    assert not differences(partitions, means, np.arange(6), halves).any()
     partitions[:4] = [1, 0, 0, 0, 0, 1]
-    assert differences(partitions, means, halves).tolist() == pytest.approx([0.7] * 4 + [0.0] * 6)
+    assert differences(partitions, means, np.arange(6), halves).tolist() == pytest.approx(
+        [0.7] * 4 + [0.0] * 6
+    )
+
+
+def test_a_half_in_the_block_of_another_cluster_is_no_cluster() -> None:
+    """Three of six are with four others, who are most of that block; with three others they count as apart."""
+    partitions = draws(*["0001111111"] * 10)
+    means, members = [np.array([[0.2], [0.9]])] * 10, np.arange(6)
+    assert not differences(partitions, means, members, HALVES).any()
+    assert differences(partitions[:, :9], means, members, HALVES).tolist() == pytest.approx([0.7] * 10)
 
 
 def test_a_cluster_that_many_draws_hold_apart() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from small_runs import run
 
 from pyclone_pgsm import cluster
 from pyclone_pgsm.analyses import run as analysis
@@ -22,7 +24,7 @@ from pyclone_pgsm.posterior.matching import match_clusters
 from pyclone_pgsm.posterior.prevalence import mutation_prevalences, read_blocks
 from pyclone_pgsm.posterior.rows import kept_rows, quantities, series_of
 from pyclone_pgsm.posterior.summarize import _undecided, summarize
-from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet
 from pyclone_pgsm.sampling.convergence import ChainDraws, Rule, judge
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
@@ -329,3 +331,28 @@ def test_a_single_cluster_of_noise_is_told_from_one_of_a_cloud():
     one = cluster(cloud, settings=settings)
     assert one.num_clusters == 1
     assert not any("hardly tell" in line for line in one.warnings)
+
+
+def test_a_burn_in_that_ends_before_the_adaptation(tmp_path: Path) -> None:
+    path = run(tmp_path / "t.h5", iterations=60, burn_in=30)
+    for burn_in, is_short in ((None, False), (30, False), (29, True)):
+        with Trace(path) as trace:
+            warnings = summarize(trace, burn_in=burn_in).warnings
+        expected = [
+            "`burn_in` 29: the chains adapted until iteration 30, and earlier ones are not draws from the posterior; "
+            "skip them"
+        ]
+        assert [line for line in warnings if "adapted" in line] == (expected if is_short else [])
+
+
+@pytest.mark.parametrize(("most", "is_reached"), [(2, True), (12, False), (1000, False)])
+def test_a_largest_number_of_clusters_that_is_reached(most: int, is_reached: bool, tmp_path: Path) -> None:
+    """The tumour has four."""
+    path = run(tmp_path / "t.h5", prior=FiniteDirichlet(most))
+    with Trace(path) as trace:
+        warnings = summarize(trace).warnings
+    expected = (
+        "in 100 % of the draws there are 2 clusters, as many as the prior allows: if different ones have been joined, "
+        "allow more with `max_clusters`"
+    )
+    assert [line for line in warnings if "the prior allows" in line] == ([expected] if is_reached else [])

@@ -205,14 +205,17 @@ def test_mqc(folder: Path, matrix_folder: Path) -> None:
 
 def test_outliers_are_not_among_the_clonal_mutations(folder: Path) -> None:
     summary = open_trace(folder).summary
-    everywhere = replace(summary, prob_clonal=np.ones_like(summary.prob_clonal))
-    labels = np.where(np.arange(len(summary.labels)) < 10, -1, summary.labels)
-    rare = np.where(np.arange(len(labels)) < 10, 1.0, 0.0)[:, None] + np.zeros_like(summary.prob_clonal)
+    everywhere = replace(summary, cluster_prob_clonal=np.ones_like(summary.cluster_prob_clonal))
+    last = summary.num_clusters - 1
+    labels = np.where(summary.labels == last, -1, summary.labels)
+    rare = np.where(np.arange(last + 1) == last, 1.0, 0.0)[:, None] + np.zeros_like(
+        summary.cluster_prob_clonal
+    )
     shares = {
         name: [row["clonal"] for row in list(TumourAnalysis().numbers(found).values())[1:]]
         for name, found in (
             ("all", everywhere),
-            ("outliers only", replace(everywhere, labels=labels, prob_clonal=rare)),
+            ("outliers only", replace(everywhere, labels=labels, cluster_prob_clonal=rare)),
         )
     }
     assert shares == {"all": [1.0, 1.0], "outliers only": [0.0, 0.0]}
