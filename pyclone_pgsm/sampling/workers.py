@@ -98,9 +98,13 @@ def _can_fork() -> bool:
     """Whether copies of this process can run chains.
 
     Forking is not safe in a program with other threads, or on macOS. A process of a pool would make too many processes.
+    Where SIGCHLD is ignored, as in some daemons, the end of a process cannot be noticed.
     """
     return (
-        sys.platform == "linux" and threading.active_count() == 1 and multiprocessing.parent_process() is None
+        sys.platform == "linux"
+        and threading.active_count() == 1
+        and multiprocessing.parent_process() is None
+        and signal.getsignal(signal.SIGCHLD) is not signal.SIG_IGN
     )
 
 

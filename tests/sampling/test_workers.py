@@ -30,6 +30,7 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.sampling.workers import Workers
 from pyclone_pgsm.tumour.options import ModelOptions
 
+on_linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux")
 SETTINGS = Settings(iterations=60, burn_in=30, chains=2, seed=5)
 
 
@@ -204,6 +205,16 @@ def test_no_processes_for_large_data_nor_beside_other_threads(monkeypatch: pytes
     assert not workers._can_fork()
 
 
+@on_linux
+@pytest.mark.parametrize("ignored", [False, True])
+def test_no_processes_whose_end_cannot_be_noticed(ignored: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: None)
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    assert workers._can_fork() is not ignored
+    signal.signal(signal.SIGCHLD, before)
+
+
 def children(process: int) -> set[int]:
     found = set()
     for folder in Path("/proc").iterdir():
@@ -236,9 +247,6 @@ def wait_for_processes(process: subprocess.Popen[Any]) -> list[int]:
         assert time.monotonic() < end, "the chains are in no processes"
         time.sleep(0.002)
     raise AssertionError("the command has ended")
-
-
-on_linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux")
 
 
 @on_linux
