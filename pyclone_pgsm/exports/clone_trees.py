@@ -104,15 +104,10 @@ def write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[st
 
 
 def write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    data, summary = answer.observations, answer.summary
-    first = summary.trunks[0] if summary.trunks else 0
-    order = [first, *(k for k in range(summary.num_clusters) if k != first)]
-    number = np.append(np.argsort(order) + 1, 0)  # of each cluster, and of outliers
-    columns = {
-        "cluster": number[summary.labels],
-        "mutation_id": data.mutation_ids,
-        "gene": answer.annotation("gene"),
-    }
+    data, labels, trunks = answer.observations, answer.summary.labels, answer.summary.trunks
+    first = trunks[0] if trunks else 0
+    number = np.where(labels == first, 1, labels + 1 + (labels < first))
+    columns = {"cluster": number, "mutation_id": data.mutation_ids, "gene": answer.annotation("gene")}
     fractions = np.where(data.depth > 0, answer.copies_seen / answer.mutant_copies, answer.prevalence)
     taken = [name for name in data.sample_ids if name in columns]
     for d, name in enumerate(data.sample_ids):
@@ -124,13 +119,9 @@ def write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[st
         "cancer cell fractions are those of each mutation's own reads and most probable copies, as ClonEvol draws them "
         "to find out how certain a cluster's is"
     )
+    reason = "its trunk" if trunks else "the one with the largest mean prevalence; none is clonal everywhere"
     founding = (
-        f"cluster 1, which ClonEvol takes for the founding clone, is cluster {first} of the result, "
-        + (
-            "its trunk"
-            if summary.trunks
-            else "the one with the largest mean prevalence; none is clonal everywhere"
-        )
+        f"cluster 1, which ClonEvol takes for the founding clone, is cluster {first} of the result, {reason}"
     )
     return _notes(answer, *notes, fractions_of, founding)
 

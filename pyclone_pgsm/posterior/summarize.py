@@ -129,7 +129,7 @@ def _doubts_of_limit(trace: Trace, rows: list[NDArray[np.int64]]) -> list[str]:
         return []
     return [
         f"in {100.0 * share:.0f} % of the draws there are {count(most, 'cluster')}, as many as the prior allows: if "
-        "different ones have been joined, allow more with `max_clusters`"
+        "different ones have been joined, allow more (`max_clusters`)"
     ]
 
 
