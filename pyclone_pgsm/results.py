@@ -324,7 +324,7 @@ def open_trace(
     TraceError
         There is no trace, or it is damaged.
     UsageError
-        An option is invalid.
+        An option is invalid, or the thresholds are of a trace that is not of a tumour.
     """
     check_path("path", path, may_be_none=False)
     check_choice("consensus", consensus, CRITERIA, may_be_none=True)
@@ -342,9 +342,9 @@ def open_trace(
             )
         stored = _how_summarised(path / RUN)
         path = path / TRACE
-    if thresholds is None:
-        thresholds = Thresholds(**{name: stored[name] for name in Thresholds._fields if name in stored})
     with Trace(path, likelihood) as trace:
+        if thresholds is not None and not isinstance(trace.data, TumourData):
+            raise UsageError(f"thresholds are for tumours; {path} is of {trace.options.model.likelihood!r}")
         done = common_iterations(trace)
         if stored.get("iterations", done) != done:
             stored.pop("burn_in", None)
@@ -359,11 +359,22 @@ def open_trace(
                 "which they were made, or update them with pyclone-pgsm summarize"
             )
         burn_in = stored.get("burn_in") if burn_in is None else burn_in
+        thresholds = _thresholds_in(stored) if thresholds is None else thresholds
         result = Result(trace, summarize(trace, consensus or stored.get("consensus"), burn_in, thresholds))
     result.notes = notes
     if "command" in stored and not notes:
         result.command = stored["command"]
     return result
+
+
+def stored_thresholds(path: Path) -> Thresholds:
+    """Return the thresholds of an output folder's tables; the defaults for a trace. TraceError as :func:`open_trace`."""
+    return _thresholds_in(_how_summarised(path / RUN)) if path.is_dir() else DEFAULT_THRESHOLDS
+
+
+def _thresholds_in(stored: dict[str, Any]) -> Thresholds:
+    """Return the thresholds in what `_how_summarised` returns, by default the usual ones."""
+    return Thresholds(**{name: stored[name] for name in Thresholds._fields if name in stored})
 
 
 def checked_plan(settings: Settings | None, prior: Prior | None) -> tuple[Settings, Prior]:

@@ -1,7 +1,7 @@
 """The commands that use a result: ``report``, ``export`` and ``score``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,15 +32,29 @@ def report(
     likelihood: FileLikelihood = None,
 ) -> None:
     """Write the report of a result, one self-contained HTML page."""
-    from pyclone_pgsm.results import open_trace
-
     given = context.params
     check_file(out, given["force"], [result, result / "trace.h5"])
-    opened = open_trace(result, consensus=given["consensus"], burn_in=given["burn_in"], likelihood=likelihood)
-    if given["consensus"] is not None or given["burn_in"] is not None:
+    opened = _opened(given, result, likelihood)
+    if any(given[name] is not None for name in CONCLUSION_OPTIONS):
         opened.command += f"\n{command_line()}"
     opened.report(out, force=given["force"])
     say(given, *opened.notes, *_doubts(opened), f"written: {out}")
+
+
+def _opened(given: dict[str, Any], path: Path, likelihood: str | None = None) -> "Result":
+    """Return the result in an output folder or a trace, with the conclusions that the options ask for."""
+    from pyclone_pgsm.posterior.states import Thresholds
+    from pyclone_pgsm.results import open_trace, stored_thresholds
+
+    changed = {name: given[name] for name in Thresholds._fields if given[name] is not None}
+    thresholds = stored_thresholds(path)._replace(**changed) if changed else None
+    return open_trace(
+        path,
+        consensus=given["consensus"],
+        burn_in=given["burn_in"],
+        thresholds=thresholds,
+        likelihood=likelihood,
+    )
 
 
 def _doubts(result: "Result") -> list[str]:
@@ -83,7 +97,6 @@ def export(
     """Write a result in the format of another tool, and list what the format cannot represent."""
     given = context.params
     from pyclone_pgsm.exports import EFFECTS, check_output, find_format
-    from pyclone_pgsm.results import open_trace
 
     source, drivers, force = given["source"], given["drivers"], given["force"]
     sample, file = split_sample(source) if source is not None else (None, None)
@@ -92,7 +105,7 @@ def export(
     refuse_ineffective(context, EFFECTS)
     check_output(chosen, out, force, filter(None, (path, drivers, result, result / "trace.h5")))
     names = _lines(drivers) if drivers else []
-    opened = open_trace(result, consensus=given["consensus"], burn_in=given["burn_in"])
+    opened = _opened(given, result)
     notes = opened.export(
         format,
         out,

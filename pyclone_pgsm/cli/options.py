@@ -304,6 +304,16 @@ CONCLUSION_OPTIONS = grouped(
             None,
             "Iterations to leave out. \\[default: those of the folder, or of the run]",
         ),
+        "present_above": (
+            float | None,
+            None,
+            "Prevalence above which a mutation is present. \\[default: that of the folder, or 0.01]",
+        ),
+        "clonal_above": (
+            float | None,
+            None,
+            "Prevalence above which a mutation is clonal. \\[default: that of the folder, or 0.95]",
+        ),
     },
 )
 """How the commands that read a result draw their conclusion from its trace."""

@@ -100,7 +100,11 @@ def cluster_table(summary: Summary, data: Observations, colours: Sequence[str]) 
             ]
         return row
 
-    caption = "Clusters: mean cellular prevalence with its 95 % interval, and status with its probability"
+    present_above, clonal_above = summary.thresholds
+    caption = (
+        "Clusters: mean cellular prevalence with its 95 % interval, and status (present above a prevalence of "
+        f"{present_above:g}, clonal above {clonal_above:g}) with its probability"
+    )
     rows = ((f' data-cluster="{k}"', cells(k)) for k in range(summary.num_clusters))
     return table("clusters", caption, columns, rows)
 

@@ -365,6 +365,8 @@ def test_thresholds_of_tumours_are_refused(tmp_path):
     trace = run_matrix(tmp_path / "t.h5")
     told = refused("summarize", trace, "-o", tmp_path / "out", "--clonal-above", 0.95)
     assert f"--clonal-above 0.95: is for tumours; {trace} is of 'normal'" in told
+    told = refused("report", trace, "-o", tmp_path / "out", "--present-above", 0.1)
+    assert f"thresholds are for tumours; {trace} is of 'normal'" in told
     assert not (tmp_path / "out").exists()
 
 

@@ -28,6 +28,7 @@ from pyclone_pgsm.analyses.results import write_results
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.posterior.convergence import verdict_line
+from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.report.sections import warnings
 from pyclone_pgsm.results import open_trace
 from pyclone_pgsm.tumour.base_measure import is_weight
@@ -253,6 +254,24 @@ def test_command(folder: Path, tmp_path: Path) -> None:
     assert read(out).headings == read(folder / "report.html").headings
     assert runner.invoke(cli.app, ["report", str(folder), "-o", str(out)]).exit_code == 2
     assert runner.invoke(cli.app, ["report", str(folder), "-o", str(out), "--force"]).exit_code == 0
+
+
+def test_thresholds_of_a_report(folder: Path, tmp_path: Path) -> None:
+    """Those of the options, else of the tables in the folder, else the usual ones."""
+
+    def clonal_above(*options: str, given: Path = folder) -> str:
+        out = tmp_path / "page.html"
+        done = CliRunner().invoke(cli.app, ["report", str(given), "-o", str(out), "--force", *options])
+        assert done.exit_code == 0, done.output
+        return out.read_text().partition(", clonal above ")[2].partition(")")[0]
+
+    assert clonal_above() == "0.95"
+    assert clonal_above("--clonal-above", "0.7") == "0.7"
+    write_results(folder / "trace.h5", tmp_path / "other", formats=(), thresholds=Thresholds(0.1, 0.6))
+    shutil.copy(folder / "trace.h5", tmp_path / "other" / "trace.h5")
+    assert clonal_above(given=tmp_path / "other") == "0.6"
+    assert clonal_above("--present-above", "0.2", given=tmp_path / "other") == "0.6"
+    assert clonal_above("--present-above", "0.2", given=folder / "trace.h5") == "0.95"
 
 
 def test_all_commands_of_a_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
