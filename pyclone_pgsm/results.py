@@ -368,7 +368,7 @@ def open_trace(
 
 
 def stored_thresholds(path: Path) -> Thresholds:
-    """Return the thresholds of an output folder's tables; the defaults for a trace. TraceError as :func:`open_trace`."""
+    """Return the thresholds of an output folder's tables; for a trace, the defaults."""
     return _thresholds_in(_how_summarised(path / RUN)) if path.is_dir() else DEFAULT_THRESHOLDS
 
 

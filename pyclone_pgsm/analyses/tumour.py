@@ -14,7 +14,7 @@ from pyclone_pgsm.analyses.tables import cluster_lines, cluster_table, left_out_
 from pyclone_pgsm.inputs.observations import LeftOut, count_left_out
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.pyclone.likelihood import CHUNK, CHUNKS
-from pyclone_pgsm.likelihoods.pyclone.statistic import MOST_DEFERRED, SCALARS
+from pyclone_pgsm.likelihoods.pyclone.statistic import SCALARS
 from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.posterior.summary import Summary
@@ -82,7 +82,7 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
                 sets += min(fit, MOST_COMBINATIONS)
         most_chunks = min(CHUNKS, -(-G // CHUNK))
         tables = int(sets * U * (BYTES_PER_POINT * G + 24 * most_chunks))
-        stat_size = D * (2 * G + CHUNKS + SCALARS + MOST_DEFERRED)
+        stat_size = D * (2 * G + CHUNKS + SCALARS)
         return Footprint(observations.num_mutations * D * OBSERVATION, tables, stat_size, 0)
 
     def named_options(self, options: Options) -> str:

@@ -20,7 +20,6 @@ from pyclone_pgsm.likelihoods.contract import leaf, register
 from pyclone_pgsm.likelihoods.pyclone.statistic import (
     DEEP,
     EXACT,
-    MOST_DEFERRED,
     SCALARS,
     TINY,
     accumulate,
@@ -29,7 +28,6 @@ from pyclone_pgsm.likelihoods.pyclone.statistic import (
     clear_part,
     dot,
     dot_inverse,
-    flush,
     least_inside,
     log_far_predictive,
     log_sum_exp,
@@ -39,7 +37,6 @@ from pyclone_pgsm.likelihoods.pyclone.statistic import (
 )
 
 CHUNK, CHUNKS = 8, 64  # chunks have about a multiple of 8 grid points, and there are at most 64
-SMALL = 1e-15  # products below this are turned into sums of logs
 
 
 @register("pyclone")
@@ -85,7 +82,7 @@ class PyClone(NamedTuple):
 
     @leaf
     def stat_size(self):
-        one_sample = 2 * self.xi.shape[1] + self.low.shape[1] + SCALARS + MOST_DEFERRED
+        one_sample = 2 * self.xi.shape[1] + self.low.shape[1] + SCALARS
         return self.index.shape[1] * one_sample
 
     @leaf
@@ -152,7 +149,6 @@ class PyClone(NamedTuple):
             limit = math.exp(negligible[b])
             bound = 1.0
             total = 0.0
-            product = 1.0
             for d in range(index.shape[1]):
                 row = index[i, d]
                 if row < 0:
@@ -165,15 +161,10 @@ class PyClone(NamedTuple):
                     total = -np.inf
                     break
                 if predictive > EXACT * hidden and predictive > TINY:
-                    product *= predictive
-                    if product > SMALL:
-                        continue
-                    total += math.log(product)
+                    total += math.log(predictive)
                 else:
-                    total += math.log(product)
                     total += log_far_predictive(flat, part, self.xi, self.high, row, predictive)
-                product = 1.0
-            out[b] = total + math.log(product)
+            out[b] = total
 
     @leaf
     def log_predictive_without(self, stat, i):
@@ -181,7 +172,6 @@ class PyClone(NamedTuple):
         G, C = self.xi.shape[1], self.low.shape[1]
         log_exact = math.log(EXACT * G)
         total = 0.0
-        product = 1.0
         for d in range(self.index.shape[1]):
             row = self.index[i, d]
             if row < 0:
@@ -194,13 +184,10 @@ class PyClone(NamedTuple):
                 limit = stat[part.log_z] - log_exact
                 bound = bound_outside(stat, part, self.low, row, -1.0)
                 if bound <= limit or bound <= limit + math.log(inverse):
-                    product *= inverse
-                    if product > 1.0 / TINY:
-                        total -= math.log(product)
-                        product = 1.0
+                    total -= math.log(inverse)
                     continue
             total += stat[part.log_z] - log_sum_exp(stat, part, self.xi, row, -1.0)
-        return total - math.log(product)
+        return total
 
     @leaf
     def log_marginal(self, stat):
@@ -216,7 +203,6 @@ class PyClone(NamedTuple):
         total = 0.0
         for d in range(self.index.shape[1]):
             part = part_of(0, d, G, C)
-            flush(stat, part, self.xi)
             highest = -np.inf
             for k in range(G):
                 highest = max(highest, stat[part.sums + k] + x[d * G + k])

@@ -10,14 +10,11 @@ A statistic consists of these numbers for each sample, at the positions given by
     log_z          log sum exp(S)
     spent          nats by which the weights may have been scaled up since they were computed from S; at BUDGET they are
                    recomputed, because values that had underflowed to 0 might matter by then
-    pending        number of members that are yet to be added to S or removed from it
-    deferred (R,)  their rows of the tables, as -1 - row for a removal
-
 
 A predictive is then one dot product over the window, sum_k W_k l_k with l = exp(xi), and adding an observation
-multiplies W by l. Only a new window needs S, whose updates are deferred. Nothing is approximated: the mass outside the
-window is bounded, first by ``outside`` (as l <= 1), then by ``bounds`` and the extremes of xi in each chunk. If it
-could matter in double precision, the formula in logs over the whole grid is used instead.
+multiplies W by l. Only a new window needs S. Nothing is approximated: the mass outside the window is bounded, first by
+``outside`` (as l <= 1), then by ``bounds`` and the extremes of xi in each chunk. If it could matter in double
+precision, the formula in logs over the whole grid is used instead.
 
 Kernels access the numbers of a statistic by position: slices would need reference counting, which costs more than the
 arithmetic. Loops run over unsigned numbers; with signed ones numba would check for negative indices and not vectorise.
@@ -38,7 +35,6 @@ EXACT = 1e13  # a sum over the window is exact if it exceeds this many times wha
 TINY = 1e-150  # sums below this may have lost precision to underflow
 BUDGET = 300.0  # nats by which W may have been scaled up before it is recomputed
 DEEP = -300.0  # xi below this inside the window: W / l may have lost its numerator to underflow
-MOST_DEFERRED = 32  # number of updates of S that may be deferred
 
 
 class Part(NamedTuple):
@@ -54,23 +50,18 @@ class Part(NamedTuple):
     outside: int
     log_z: int
     spent: int
-    pending: int
-    deferred: int
 
 
-SCALARS = Part._fields.index("deferred") - Part._fields.index("lo")
+SCALARS = len(Part._fields) - Part._fields.index("lo")
 
 
 @inner(**LEAF, error_model="numpy")
 def part_of(start, d, G, C):
     """Return the part of sample d in the statistic that begins at `start`."""
-    size = 2 * G + C + SCALARS + MOST_DEFERRED
+    size = 2 * G + C + SCALARS
     sums = start + d * size
     lo = sums + 2 * G + C
-    return Part(
-        sums, sums + G, sums + 2 * G,
-        lo, lo + 1, lo + 2, lo + 3, lo + 4, lo + 5, lo + 6, lo + 7, lo + SCALARS,
-    )  # fmt: skip
+    return Part(sums, sums + G, sums + 2 * G, lo, lo + 1, lo + 2, lo + 3, lo + 4, lo + 5, lo + 6)
 
 
 # Loops over the grid and over its chunks
@@ -148,7 +139,6 @@ def least_inside(stat, part, low, row):
 @inner(**LEAF, error_model="numpy")
 def log_sum_exp(stat, part, xi, row, sign):
     """Return log sum_k exp(S_k + sign xi[row, k]) over the whole grid."""
-    flush(stat, part, xi)
     G = xi.shape[1]
     top = -np.inf
     for k in range(np.uint64(G)):
@@ -162,31 +152,6 @@ def log_sum_exp(stat, part, xi, row, sign):
 
 
 # Changes
-
-
-@inner(**LEAF, error_model="numpy")
-def flush(stat, part, xi):
-    """Make the deferred updates of S."""
-    for u in range(int(stat[part.pending])):
-        entry = stat[part.deferred + u]
-        if entry >= 0.0:
-            accumulate(stat, part.sums, xi, np.uint64(entry), 1.0)
-        else:
-            accumulate(stat, part.sums, xi, np.uint64(-1.0 - entry), -1.0)
-    stat[part.pending] = 0
-
-
-@inner(**LEAF, error_model="numpy")
-def defer(stat, part, xi, entry):
-    """Defer an update of S until S is needed. It cancels with its opposite if that was deferred just before."""
-    last = part.deferred + int(stat[part.pending]) - 1
-    if stat[part.pending] > 0.0 and stat[last] == -1.0 - entry:
-        stat[part.pending] -= 1
-        return
-    if stat[part.pending] == MOST_DEFERRED:
-        flush(stat, part, xi)
-    stat[part.deferred + int(stat[part.pending])] = entry
-    stat[part.pending] += 1
 
 
 @inner(**LEAF, error_model="numpy")
@@ -205,13 +170,11 @@ def clear_part(stat, part, log_base, base, highest_base, d):
     stat[part.outside] = 0.0
     stat[part.log_z] = math.log(G)
     stat[part.spent] = np.inf  # so that the first observation computes a window
-    stat[part.pending] = 0
 
 
 @inner(**LEAF, error_model="numpy")
 def renew_window(stat, part, xi, C):
     """Compute all other numbers from S."""
-    flush(stat, part, xi)
     G = xi.shape[1]
     points = (G + C - 1) // C
     highest = -np.inf
@@ -254,7 +217,7 @@ def add_one(stat, part, xi, likelihood, high, row):
         # with a better bound the window may be kept
         bound = bound_outside(stat, part, high, row, 1.0) - stat[part.log_z]
         hidden = min(hidden, G * math.exp(min(bound, 0.0)))
-    defer(stat, part, xi, float(row))
+    accumulate(stat, part.sums, xi, row, 1.0)
     accumulate(stat, part.bounds, high, row, 1.0)
     log_predictive = math.log(predictive) if predictive > TINY else -np.inf
     if hidden < HIDDEN * predictive and stat[part.spent] - log_predictive < BUDGET:
@@ -273,7 +236,7 @@ def remove_one(stat, part, xi, likelihood, low, row):
     lo, hi = stat[part.lo], stat[part.hi]
     inverse = dot_inverse(stat, part.weights, likelihood, row, lo, hi)
     bound = bound_outside(stat, part, low, row, -1.0) - stat[part.log_z]
-    defer(stat, part, xi, -1.0 - row)
+    accumulate(stat, part.sums, xi, row, -1.0)
     accumulate(stat, part.bounds, low, row, -1.0)
     spent = stat[part.spent] - least_inside(stat, part, low, row)
     log_inverse = math.log(inverse) if inverse < 1.0 / TINY else -np.inf
