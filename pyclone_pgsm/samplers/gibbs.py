@@ -12,8 +12,7 @@ that have changed in between. When y moves from b to b', half of the changed val
 
     L(y | b after) = L(y | b without y, before),     L(y | b' without y, after) = L(y | b', before).
 
-The uniform random number u that selects the block is drawn first. The observation stays if u w < w_own, where w is the
-sum of all weights, so most visits are decided by upper bounds of the other blocks' weights (:func:`choose_block`).
+Predictives that are negligible need not be exact, so a likelihood may stop early where it has an upper bound.
 """
 
 import math
@@ -32,10 +31,8 @@ NEGLIGIBLE = 37.0
 SLACK = 3.0
 LARGEST = 300.0
 LARGEST_EXPONENT = 700.0  # exp of a larger number overflows
-SMALLEST = 1e-16  # a smaller random number is raised to this before something is divided by it
-JOINING, STAYING, BOUNDED = 1, 2, 4
-"""Bits of `Known.flags`: log L(y | b) is up to date; log L(y | b without y) is up to date; log L(y | b) is only known
-to be below a cutoff, and ``weight`` is an upper bound."""
+JOINING, STAYING = 1, 2
+"""Bits of `Known.flags`: log L(y | b) and its weight are up to date; log L(y | b without y) is up to date."""
 
 
 class Known(NamedTuple):
@@ -46,9 +43,9 @@ class Known(NamedTuple):
     joining, staying : (C,) float64
         log L(y | b) and log L(y | b without y).
     flags : (C,) int64
-        What is known of the block: JOINING, STAYING, BOUNDED.
+        What is known of the block: JOINING, STAYING.
     weight : (C,) float64
-        Weight of joining the block, or its upper bound.
+        Weight of joining the block.
     slots, cutoffs, results : (C,)
         Workspace for predictives: slots of the blocks, values below which predictives need not be exact, and results.
     """
@@ -71,10 +68,6 @@ class Visit(NamedTuple):
         The observation, and the slot of its block.
     is_alone : bool
         Whether its block has no other member.
-    is_last : bool
-        Whether no other observation of its kind follows at once.
-    u : float
-        Uniform random number in [0, 1) that decides on the block.
     log_p_own, log_p_new : float
         log weight of staying (-inf if alone), and of a new block.
     """
@@ -82,8 +75,6 @@ class Visit(NamedTuple):
     i: int
     own: int
     is_alone: bool
-    is_last: bool
-    u: float
     log_p_own: float
     log_p_new: float
 
@@ -115,7 +106,7 @@ def relative_weight(log_p):
 
 
 @inner(**LEAF)
-def start_visit(likelihood, prior, partition, i, is_last, log_new, known, u):
+def start_visit(likelihood, prior, partition, i, log_new, known):
     """Begin the visit of observation i: weights of staying and of a new block; `log_new` is log L(y_i)."""
     labels, sizes, stats, _, _, counter = partition
     own = np.int64(labels[i])
@@ -128,40 +119,32 @@ def start_visit(likelihood, prior, partition, i, is_last, log_new, known, u):
             known.staying[own] = likelihood.log_predictive_without(stats[own], i)
             known.flags[own] |= STAYING
         log_p_own = known.staying[own] + log_size_ratio(prior.log_tau2, sizes[own] - 1)
-    return Visit(i, own, is_alone, is_last, u, log_p_own, log_p_new)
+    return Visit(i, own, is_alone, log_p_own, log_p_new)
 
 
 @inner(**LEAF)
-def predict_others(likelihood, log_tau2, partition, visit, base, lowest, known):
-    """Compute the unknown weights of joining other blocks, relative to exp(`base`).
-
-    Blocks with a log weight below `lowest` are marked as BOUNDED. The largest of the other log weights is returned.
-    """
+def predict_others(likelihood, log_tau2, partition, visit, base, known):
+    """Compute the unknown weights of joining other blocks, relative to exp(`base`); return the largest log weight."""
     _, sizes, stats, active, _, counter = partition
     flags, slots, cutoffs, results = known.flags, known.slots, known.cutoffs, known.results
     count = 0
     for b in range(counter[0]):
         slot = active[b]
-        if slot != visit.own and not flags[slot] & (JOINING | BOUNDED):
+        if slot != visit.own and not flags[slot] & JOINING:
             slots[count] = slot
-            cutoffs[count] = lowest - log_size_ratio(log_tau2, sizes[slot])
+            cutoffs[count] = base - NEGLIGIBLE - SLACK - log_size_ratio(log_tau2, sizes[slot])
             count += 1
     best = -np.inf
     if count == 0:
         return best
     likelihood.log_predictives(stats, slots[:count], visit.i, cutoffs, results)
-    bound = relative_weight(lowest - base)
     for b in range(count):
         slot = slots[b]
-        if results[b] < cutoffs[b]:
-            flags[slot] |= BOUNDED
-            known.weight[slot] = bound
-        else:
-            flags[slot] |= JOINING
-            known.joining[slot] = results[b]
-            log_p = results[b] + log_size_ratio(log_tau2, sizes[slot])
-            known.weight[slot] = relative_weight(log_p - base)
-            best = max(best, log_p)
+        flags[slot] |= JOINING
+        known.joining[slot] = results[b]
+        log_p = results[b] + log_size_ratio(log_tau2, sizes[slot])
+        known.weight[slot] = relative_weight(log_p - base)
+        best = max(best, log_p)
     return best
 
 
@@ -176,18 +159,17 @@ def rescale(log_tau2, partition, base, known):
 
 
 @inner(**LEAF)
-def draw_block(partition, visit, weight, weight_own, weight_new):
-    """Return the slot of the block that ``visit.u`` selects, -1 for a new block.
+def draw_block(rng, partition, own, weight, weight_own, weight_new):
+    """Draw a block with probability proportional to its weight; return its slot, -1 for a new block.
 
     The observation's own block comes first, then the others, each with its ``weight[slot]``, then the new one.
     """
     _, _, _, active, _, counter = partition
-    own = visit.own
     total = weight_own + weight_new
     for b in range(counter[0]):
         slot = active[b]
         total += weight[slot] if slot != own else 0.0
-    left = visit.u * total - weight_own
+    left = rng.random() * total - weight_own
     if left < 0.0:
         return own
     for b in range(counter[0]):
@@ -200,32 +182,15 @@ def draw_block(partition, visit, weight, weight_own, weight_new):
 
 
 @inner(**LEAF)
-def choose_block(likelihood, log_tau2, partition, visit, base, known):
-    """Return the slot that the observation chooses (-1 for a new block), and the base of the known weights.
-
-    The last observation of a kind usually stays by upper bounds of the other blocks' weights, which depend on its u and
-    so are of no use to others of its kind. If they leave a doubt, the bounded weights are computed.
-    """
-    weight_own = relative_weight(visit.log_p_own - base)
-    weight_new = relative_weight(visit.log_p_new - base)
-    best = -np.inf
-    spare = weight_own * (1.0 - visit.u) - weight_new * visit.u
-    if visit.is_last and spare > 0.0:
-        # The observation stays if u (own + new + others) < own, that is if others < spare / u; so it stays if each of
-        # the others, K at most, is below spare / (u K).
-        lowest = base + math.log(spare / (max(visit.u, SMALLEST) * partition.counter[0]))
-        best = predict_others(likelihood, log_tau2, partition, visit, base, lowest, known)
-        if draw_block(partition, visit, known.weight, weight_own, weight_new) == visit.own:
-            return visit.own, base
-        keep_flags(partition, known, JOINING | STAYING)
-    negligible = base - NEGLIGIBLE - SLACK
-    best = max(best, predict_others(likelihood, log_tau2, partition, visit, base, negligible, known))
+def choose_block(rng, likelihood, log_tau2, partition, visit, base, known):
+    """Draw the block of the observation; return its slot (-1 for a new block), and the base of the known weights."""
+    best = predict_others(likelihood, log_tau2, partition, visit, base, known)
     if best > base + LARGEST:
         base = best
         rescale(log_tau2, partition, base, known)
-        weight_own = relative_weight(visit.log_p_own - base)
-        weight_new = relative_weight(visit.log_p_new - base)
-    return draw_block(partition, visit, known.weight, weight_own, weight_new), base
+    weight_own = relative_weight(visit.log_p_own - base)
+    weight_new = relative_weight(visit.log_p_new - base)
+    return draw_block(rng, partition, visit.own, known.weight, weight_own, weight_new), base
 
 
 @inner(**LEAF)
@@ -265,19 +230,17 @@ def visit_all(likelihood, prior, partition, order, first, known, rng):
         if partition.counter[0] == len(partition.sizes):
             return t, moved
         i = order[t]
-        u = rng.random()
-        is_last = t + 1 == len(order) or likelihood.kind(order[t + 1]) != likelihood.kind(i)
         if likelihood.kind(i) != kind:
             kind = likelihood.kind(i)
             log_new = likelihood.log_prior_predictive(i)
             base = np.inf
             keep_flags(partition, known, 0)
-        visit = start_visit(likelihood, prior, partition, i, is_last, log_new, known, u)
+        visit = start_visit(likelihood, prior, partition, i, log_new, known)
         best = max(visit.log_p_new, visit.log_p_own)
         if best < base - SLACK or best > base + LARGEST:
             base = best
             keep_flags(partition, known, STAYING)
-        target, base = choose_block(likelihood, log_tau2, partition, visit, base, known)
+        target, base = choose_block(rng, likelihood, log_tau2, partition, visit, base, known)
         if target != visit.own and not (target < 0 and visit.is_alone):
             move(likelihood, log_tau2, partition, visit, target, log_new, base, known)
             moved += 1

@@ -147,12 +147,12 @@ GIBBS_FAULTS = {
     "block that was joined counts as before": Fault(
         "flags[target] = STAYING", "flags[target] = flags[target] | STAYING if BROKEN else STAYING"
     ),
-    "small weights count as none": Fault(
-        "known.weight[slot] = bound", "known.weight[slot] = 0.0 if BROKEN else bound"
+    "blocks join whatever their size": Fault(
+        "log_p = results[b] + log_size_ratio(log_tau2, sizes[slot])",
+        "log_p = results[b] + (0.0 if BROKEN else log_size_ratio(log_tau2, sizes[slot]))",
     ),
-    "bounds count as weights": Fault(
-        "keep_flags(partition, known, JOINING | STAYING)",
-        "keep_flags(partition, known, JOINING | STAYING | BOUNDED if BROKEN else JOINING | STAYING)",
+    "values of another kind are kept": Fault(
+        "keep_flags(partition, known, 0)", "keep_flags(partition, known, JOINING | STAYING if BROKEN else 0)"
     ),
 }
 

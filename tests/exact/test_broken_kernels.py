@@ -20,7 +20,6 @@ from one_step import Kernel, p_value
 
 REPLICATES = 40_000  # of the faults, except these, the one that shows least has p = 2e-17
 MORE_REPLICATES = {
-    "small weights count as none": 150_000,
     "chosen particle drawn without multiplicities": 150_000,
     "points do not know of the conditioned path": 600_000,
     "stratum of the conditioned path has another point": 600_000,
@@ -40,8 +39,8 @@ GIBBS_SHOWN_BY = {
     "lone observation counts its own block": ("counts_of_two", SWEEP),
     "block that was left counts as before": ("repeated", SWEEP),
     "block that was joined counts as before": ("repeated", SWEEP),
-    "small weights count as none": ("counts", SWEEP),
-    "bounds count as weights": ("counts", SWEEP),
+    "blocks join whatever their size": ("counts", SWEEP),
+    "values of another kind are kept": ("repeated", SWEEP),
 }
 SHOWN_BY = {
     "annealing of n = |s| left out": ("counts_of_two", Kernel(moves=1, particles=2)),
