@@ -33,6 +33,7 @@ from pyclone_pgsm import (
 )
 from pyclone_pgsm.analyses.reading import read_counts
 from pyclone_pgsm.analyses.run import resume
+from pyclone_pgsm.analyses.run_json import how_summarised
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import (
@@ -46,7 +47,6 @@ from pyclone_pgsm.errors import (
 )
 from pyclone_pgsm.inputs.read_counts.tables import sources_of
 from pyclone_pgsm.posterior.states import Thresholds
-from pyclone_pgsm.results import _how_summarised
 from pyclone_pgsm.trace import Trace
 
 PLUGIN = Path(__file__).parents[1] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
@@ -507,7 +507,7 @@ def test_a_run_json_of_other_types_is_refused(name: str, value: object, tmp_path
     run = {"command": "analyze", "burn_in": 12, "convergence": {"iterations": 50}}
     path = tmp_path / "run.json"
     path.write_text(json.dumps(run))
-    assert _how_summarised(path) == {"command": "analyze", "burn_in": 12, "iterations": 50}
+    assert how_summarised(path) == {"command": "analyze", "burn_in": 12, "iterations": 50}
     path.write_text(json.dumps(run | {name: value}))
     with pytest.raises(TraceError, match="is not what analyze writes"):
-        _how_summarised(path)
+        how_summarised(path)
