@@ -11,8 +11,8 @@ from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.states import CLONAL, SURE, Thresholds, statuses
 from pyclone_pgsm.tumour.grid import cell_ends
 
-SURELY_NOT = 0.05
-"""A cluster is surely not clonal if its probability to be clonal is below this."""
+SURELY_NOT = 0.025
+"""A cluster is surely not clonal if its probability to be clonal is below this: its 95 % interval is then lower."""
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,8 @@ def test_a_content_that_is_too_low(content: float) -> None:
     if found:
         assert found[0].startswith("is the tumour content of 'S0', 0.58, too low? 43 of its 250 mutations")
         assert "`tumour_content` S0=0.58±0.058" in found[0]
-    assert suspicions(observed(alt[:40, None], content=content)) == []
+    assert suspicions(observed(alt[:10, None], content=content)) == []  # so few may be high by chance
+    assert len(suspicions(observed(alt[:40, None], content=content))) == (content == 0.58)
     assert suspicions(observed(alt[:, None], content=content), uncertain=["S0"]) == []
     assert suspicions(observed(2 * alt[:, None], content=1.0)) == []
 

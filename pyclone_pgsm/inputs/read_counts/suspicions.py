@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.special import chdtrc
+from scipy.special import bdtrc, chdtrc
 
 from pyclone_pgsm.inputs.observations import CLONAL, Observations, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import count, listed
@@ -45,8 +45,9 @@ this largest; the deviation is that of the beta-binomial with this precision."""
 MANY_TOO_HIGH = 0.1
 """Where a larger share of a sample's frequencies is too high, its tumour content may be too low. Of samples with 30
 mutations or more the share is at most 0.067 in 1,489 real and simulated ones, 0.08 and 0.09 in two whose content was
-10 % too low, and 0.13 to 0.29 in five where it was 15 to 18 % too low. Samples with `LEAST_COUNTED` mutations are
-checked."""
+10 % too low, and 0.13 to 0.29 in five where it was 15 to 18 % too low. With fewer mutations than `LEAST_COUNTED`, as
+many must also have a smaller probability than `BY_CHANCE` if the expected 5 % are too high."""
+BY_CHANCE = 1e-4
 
 GERMLINE_HIGH, GERMLINE_FIT = 3.0, 0.01
 """Reads look like those of a germline variant if they exceed what is allowed by the first number of standard deviations
@@ -204,7 +205,8 @@ def _like_germline(
 def _have_many_too_high(deviations: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return (D,) whether too many of a sample's frequencies are too high, by their (T, D) `deviations`."""
     number, num_counted = (deviations > TOO_HIGH).sum(axis=0), (~np.isnan(deviations)).sum(axis=0)
-    return (num_counted >= LEAST_COUNTED) & (number > MANY_TOO_HIGH * num_counted)
+    by_chance = bdtrc(np.maximum(number - 1, 0), np.maximum(num_counted, 1), 0.05)
+    return (number > MANY_TOO_HIGH * num_counted) & ((num_counted >= LEAST_COUNTED) | (by_chance < BY_CHANCE))
 
 
 def _content_too_low(
