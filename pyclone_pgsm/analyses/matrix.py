@@ -100,7 +100,7 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
             rows = zip(means, sds, digits_of(means, sds, 4))
             cells = [[_cell(*each) for each in zip(*row)] for row in rows]
         return [
-            f"{count(len(summary.row_names), 'row')} of {count(D, 'column')}: {count(K, 'cluster')}",
+            f"{count(len(summary.row_names), 'row')} of {count(D, 'column')}: {result.clusters}",
             *cluster_lines(names, summary.cluster_size.tolist(), cells, 12, "columns"),
         ]
 

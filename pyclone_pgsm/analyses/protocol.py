@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import pandas as pd
 
-from pyclone_pgsm.posterior.summarize import Findings
+from pyclone_pgsm.posterior.summarize import AnySummary, Findings
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.options import Options
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyclone_pgsm.report.content import Content, Page
 
 Data = TypeVar("Data", contravariant=True)
-Summary = TypeVar("Summary", contravariant=True)
+Summary = TypeVar("Summary", bound=AnySummary, contravariant=True)
 
 
 class Footprint(NamedTuple):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pyclone_pgsm.analyses.protocol import Analysis, Footprint
 from pyclone_pgsm.analyses.tables import cluster_lines, cluster_table, left_out_table, mutation_table
-from pyclone_pgsm.inputs.observations import LeftOut, count_left_out
+from pyclone_pgsm.inputs.observations import count_left_out
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.pyclone.likelihood import CHUNK, CHUNKS
 from pyclone_pgsm.likelihoods.pyclone.statistic import SCALARS
@@ -142,7 +142,7 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
 
     def lines(self, result: Findings[Summary]) -> list[str]:
         """Clusters with their prevalences, the trunk, and inferred parameters of samples and reads."""
-        return [*_summary_lines(result.summary, result.left_out), *_inferred_lines(result.diagnostics)]
+        return [*_summary_lines(result), *_inferred_lines(result.diagnostics)]
 
 
 def _inferred_lines(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
@@ -164,19 +164,20 @@ def _inferred_lines(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
                 yield f"error rate: {d.mean:.3g} (95 % interval {d.lower:.2g} to {d.upper:.2g})"
 
 
-def _summary_lines(summary: Summary, left_out: Sequence[LeftOut]) -> list[str]:
+def _summary_lines(result: Findings[Summary]) -> list[str]:
+    summary = result.summary
     cells = [
         [f"{mean:.3f} [{lower:.3f}, {upper:.3f}]" for mean, lower, upper in zip(*columns)]
         for columns in zip(summary.cluster_mean, summary.cluster_lower, summary.cluster_upper)
     ]
     title = (
         f"{count(len(summary.mutation_ids), 'mutation')} in {count(len(summary.sample_ids), 'sample')}: "
-        f"{count(summary.num_clusters, 'cluster')}"
+        f"{result.clusters}"
     )
     if summary.outlier_prob is not None:
         title += f", {count(summary.num_outliers, 'outlier')} (cluster -1)"
-    if left_out:
-        title += f"; {count_left_out(left_out, ' (left_out.tsv)')}"
+    if result.left_out:
+        title += f"; {count_left_out(result.left_out, ' (left_out.tsv)')}"
     sizes = summary.cluster_size.tolist()
     marks = dict.fromkeys(summary.absent, "absent from every sample")
     return [

@@ -18,6 +18,7 @@ from pyclone_pgsm.posterior.convergence import Diagnostic, diagnose, verdict_lin
 from pyclone_pgsm.posterior.division import Division, read_division
 from pyclone_pgsm.posterior.matching import join_singletons
 from pyclone_pgsm.posterior.matrix import summarise_matrix
+from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.rows import (
     Draws,
     Traces,
@@ -32,6 +33,7 @@ from pyclone_pgsm.posterior.rows import (
 )
 from pyclone_pgsm.posterior.stacking import weigh_chains
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, SURE, Thresholds, checked_thresholds
+from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.posterior.tumour import summarise_tumour
 from pyclone_pgsm.ranges import check_choice
 from pyclone_pgsm.sampling.convergence import Verdict
@@ -72,7 +74,8 @@ SUMMARISERS = {
 }
 """By kind of data."""
 
-S_co = TypeVar("S_co", covariant=True)
+AnySummary = Summary | MixtureSummary
+S_co = TypeVar("S_co", bound=AnySummary, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,15 @@ class Findings(Generic[S_co]):
     traces: Traces
     criterion: str
     left_out: Sequence[LeftOut]
+
+    @property
+    def clusters(self) -> str:
+        """The number of clusters in words, with that of the draws unless all have as many."""
+        number = self.summary.num_clusters
+        low, high = next((int(d.lower), int(d.upper)) for d in self.diagnostics if d.name == "num_clusters")
+        amounts = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        in_draws = "" if low == high == number else f" (95 % of the draws have {amounts})"
+        return count(number, "cluster") + in_draws
 
     @property
     def burn_in(self) -> int:

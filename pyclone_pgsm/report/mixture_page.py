@@ -50,5 +50,5 @@ def mixture_page(content: Content) -> Page:
         **named,
     }
     amounts = count(len(summary.labels), "row"), count(len(summary.column_names), "column")
-    line = f"{amounts[0]} of {amounts[1]} in {count(summary.num_clusters, 'cluster')}."
+    line = f"{amounts[0]} of {amounts[1]}: {content.result.clusters}."
     return Page(line, contents, drawn, found, files)

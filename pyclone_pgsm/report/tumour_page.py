@@ -9,6 +9,7 @@ from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.posterior.checks import doubtful
 from pyclone_pgsm.posterior.states import SURE
+from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.report import figures, sections
 from pyclone_pgsm.report.content import Content, Page, Section, flat
@@ -17,10 +18,11 @@ from pyclone_pgsm.report.tables import cluster_table, left_out_table, mutation_t
 LARGEST = "the {:,} largest of {:,} clusters"
 
 
-def summary_line(summary: Summary) -> str:
+def summary_line(result: Findings[Summary]) -> str:
     """Summarise the result in a few sentences."""
+    summary = result.summary
     text = f"{count(len(summary.labels), 'mutation')} in {count(len(summary.sample_ids), 'sample')}: "
-    text += count(summary.num_clusters, "cluster")
+    text += result.clusters
     text += f" and {count(summary.num_outliers, 'outlier')}" if summary.num_outliers else ""
     number = np.count_nonzero(doubtful(summary))
     doubts = f"{number:,} mutation{' is' if number == 1 else 's are'}" if number else "No mutation is"
@@ -82,7 +84,7 @@ def tumour_page(content: Content) -> Page:
     else:  # all mutations are outliers
         contents = [each for each in contents if each.anchor not in ("across-section", "density-section")]
     found = {**tumour_data(summary, data, shown), "colours": colours}
-    return Page(summary_line(summary), contents, drawn, found, files)
+    return Page(summary_line(content.result), contents, drawn, found, files)
 
 
 def tumour_data(summary: Summary, data: Observations, shown: int) -> dict[str, Any]:

@@ -192,7 +192,7 @@ def test_what_the_terminal_says(trace):
         result = summarize(opened)
     lines = summary_lines(replace(result, left_out=[ONE_LEFT_OUT] * 3))
     K = result.summary.num_clusters
-    assert lines[0] == f"40 mutations in 2 samples: {K} clusters; 3 left out or changed (left_out.tsv)"
+    assert lines[0] == f"40 mutations in 2 samples: {result.clusters}; 3 left out or changed (left_out.tsv)"
     many = summary_lines(replace(result, left_out=[ONE_LEFT_OUT] * 10))[0]
     assert many.endswith("; 10 left out or changed (left_out.tsv), 10 because: no reads")
     assert lines[1].split() == ["cluster", "size", "S1", "S2"]
@@ -221,7 +221,7 @@ def test_terminal_without_trunk_and_with_a_cluster_that_is_nowhere(trace):
     )
     lines = summary_lines(replace(result, summary=summary))
     assert "trunk: no cluster is clonal in every sample" in lines
-    assert "Trunk: no cluster is clonal in every sample. " in summary_line(summary)
+    assert "Trunk: no cluster is clonal in every sample. " in summary_line(replace(result, summary=summary))
     unseen = replace(summary, depth=summary.depth * np.array([1, 0]))
     assert "trunk: no cluster is clonal in every sample with reads" in summary_lines(
         replace(result, summary=unseen)
