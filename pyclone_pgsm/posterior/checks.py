@@ -199,8 +199,9 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
             crowded = crowded_ends(values, ERROR_RATE, SHARE_AT_END)
             if "largest" in crowded:
                 yield (
-                    f"the error rate is at the largest value of its grid, {crowded['largest']}: a tumour content that "
-                    "is too low, or germline variants, may cause this; set it with `error_rate` if you know it"
+                    f"the error rate is at the largest value of its grid, {crowded['largest']}: small prevalences, "
+                    "which calls alone hardly distinguish from errors, may then be too low; or germline variants or "
+                    "wrong tumour contents cause this. Set it with `error_rate`, 0.001 if nothing else is known"
                 )
         elif kind == "tumour_content" and sample in contents:
             yield from _contradicted(sample, values, contents[sample])

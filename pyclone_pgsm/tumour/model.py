@@ -77,10 +77,22 @@ _PREFERRED = (
 )  # fmt: skip
 _SMALL_RATES = 1e-5, 2e-5, 5e-5
 _RATES = (*(round(number * unit, 8) for unit in (1e-4, 1e-3) for number in _PREFERRED), 1e-2)
-ERROR_RATE, FINE_ERROR_RATE = (
-    Choice(rates, (1.0,) * len(rates), 1e-3, (1, 1, 2, 4), 0.5)
-    for rates in ((*_SMALL_RATES, *_RATES[::2]), (*_SMALL_RATES, *_RATES))
-)
+REAL_ERROR_RATES = 1e-5, 3e-3
+"""Range of the rates at which reads show one certain wrong base: from consensus reads of molecular identifiers to bases
+of the lowest quality that callers usually accept, Phred 20, of whose errors a third are to this base."""
+
+
+def _error_rates(rates: tuple[float, ...]) -> Choice:
+    """Return the choice among these rates; the prior is log-normal, with 95 % between :data:`REAL_ERROR_RATES`."""
+    logs = np.log(rates)
+    low, high = np.log(REAL_ERROR_RATES)
+    scores = (logs - (low + high) / 2.0) / ((high - low) / (2.0 * 1.96))
+    masses = np.exp(-0.5 * scores**2) * np.gradient(logs)
+    return Choice(rates, tuple(masses.tolist()), 1e-3, (1, 1, 2, 4), 0.5)
+
+
+ERROR_RATE = _error_rates((*_SMALL_RATES, *_RATES[::2]))
+FINE_ERROR_RATE = _error_rates((*_SMALL_RATES, *_RATES))
 """0.0001 to 0.01 by preferred numbers (ISO 3), in steps of 26 % (R10) and of 12 % (R20); and three smaller rates. If
 the smallest were 0.0001, small prevalences would be too low where reads have no errors."""
 MANY_MUTATIONS = 1000

@@ -24,6 +24,7 @@ from pyclone_pgsm.tumour.model import (
     FINE_ERROR_RATE,
     PER_SAMPLE,
     PRECISION,
+    REAL_ERROR_RATES,
     Choice,
     PyCloneModel,
     content_choice,
@@ -108,6 +109,15 @@ def test_tables_of_a_precision_are_computed_once() -> None:
     assert model.initial_values()[0] in PRECISION.values
 
 
+@pytest.mark.parametrize("choice", [ERROR_RATE, FINE_ERROR_RATE])
+def test_prior_of_the_error_rate(choice: Choice) -> None:
+    """However fine the grid, hardly any of it is above the range of real rates, and half is above its middle."""
+    rates, masses = np.array(choice.values), np.exp([choice.log_prior(rate) for rate in choice.values])
+    assert masses.sum() == pytest.approx(1.0)
+    assert 0.01 < masses[rates > REAL_ERROR_RATES[1]].sum() < 0.04
+    assert masses[rates > np.sqrt(np.prod(REAL_ERROR_RATES))].sum() == pytest.approx(0.5, abs=0.08)
+
+
 def test_an_error_rate_that_is_not_told_is_inferred() -> None:
     """Only where it is not told; one value for all."""
     data = observations([[3, 0], [9, 1]], [[10, 30], [20, 40]])
@@ -115,7 +125,7 @@ def test_an_error_rate_that_is_not_told_is_inferred() -> None:
     model = pyclone_model(data, 11)
     assert model.hyperparameters == ("error_rate",)
     assert model.initial_values() == (ERROR_RATE.start,)
-    assert model.log_hyperprior((1e-4,)) == pytest.approx(-np.log(len(ERROR_RATE.values)))
+    assert model.log_hyperprior((1e-4,)) == ERROR_RATE.log_prior(1e-4)
     for rate in ERROR_RATE.values:
         data.error_rate[:, 1] = rate
         told = pyclone_model(data, 11).likelihood(())
