@@ -55,7 +55,7 @@ TOLERANCE = 1e-8
 
 
 def weigh_chains(
-    trace: Trace, rows: list[NDArray[np.int64]], rhat: Mapping[str, float], observation: str = "observation"
+    trace: Trace, rows: list[NDArray[np.int64]], rhat: Mapping[str, float], observation: str
 ) -> tuple[NDArray[np.float64], str | None]:
     """Return the weights (K,) of the chains: by stacking if they stay apart, otherwise by their numbers of draws.
 
