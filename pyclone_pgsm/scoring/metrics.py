@@ -91,8 +91,10 @@ def score_2a(true: ArrayLike, found: ArrayLike) -> float:
 
 
 def _scaled(score: float, worst: float, best: float) -> float:
-    """Scale a score to 0 at `worst` or beyond and 1 at `best`; 1 if these are equal."""
-    return 1.0 if worst == best else max(0.0, (score - worst) / (best - worst))
+    """Scale a score to 0 at `worst` or beyond and 1 at `best`, or beyond by rounding; 1 if these are equal."""
+    if math.isclose(worst, best, abs_tol=1e-9):
+        return 1.0
+    return min(max(0.0, (score - worst) / (best - worst)), 1.0)
 
 
 def _matthews(table: NDArray[np.int64]) -> float:

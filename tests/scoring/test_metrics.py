@@ -136,6 +136,13 @@ def test_2a_at_best_and_at_worst() -> None:
     assert metrics.score_2a([0, 0, 0], [0, 0, 0]) == 1.0
 
 
+@pytest.mark.parametrize("n", range(1, 30))
+def test_2a_of_the_truth_is_1_and_not_more(n: int) -> None:
+    """Also of one cluster and of singletons, which score worst elsewhere; of a single mutation they are the same."""
+    for labels in (np.zeros(n), np.arange(n), np.arange(n) // 2):
+        assert 1.0 - 1e-12 < metrics.score_2a(labels, labels) <= 1.0
+
+
 def test_rmse_and_coverage() -> None:
     ids = {"mutation_id": list("abcd"), "sample_id": ["S"] * 4}
     truth = pd.DataFrame({**ids, "cluster": ["0"] * 4, "ccf": [0.0, 0.5, 1.0, 0.2]})
