@@ -24,13 +24,13 @@ from scipy.special import pdtrc
 
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.jit.compiling import LEAF, SUM, inner
+from pyclone_pgsm.labels import evenly_spaced
 from pyclone_pgsm.likelihoods.choice import Choice, log_uniform
 from pyclone_pgsm.likelihoods.contract import leaf, register
 from pyclone_pgsm.likelihoods.parameters import (
     as_numbers,
     check_weight,
     column_at,
-    evenly_spaced,
     log_rising,
     observations_by_variables,
 )
