@@ -7,7 +7,6 @@ chains.
 from __future__ import annotations
 
 import html
-import json
 import math
 import shutil
 import tempfile
@@ -24,7 +23,7 @@ from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.plan import Plan
 from pyclone_pgsm.analyses.results import PAGES, write_pages
 from pyclone_pgsm.analyses.run import Progress, fill_folder, start
-from pyclone_pgsm.analyses.run_json import run_report
+from pyclone_pgsm.analyses.run_json import how_summarised, run_report
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
 from pyclone_pgsm.exports.answer import DEFAULT_PATIENT, complete
@@ -340,7 +339,7 @@ def open_trace(
                 f"{path}: holds no {TRACE}: give an output folder of analyze, or a trace, with the `consensus` "
                 "and `burn_in` that summarize was given"
             )
-        stored = _how_summarised(path / RUN)
+        stored = how_summarised(path / RUN)
         path = path / TRACE
     with Trace(path, likelihood) as trace:
         if thresholds is not None and not isinstance(trace.data, TumourData):
@@ -369,11 +368,11 @@ def open_trace(
 
 def stored_thresholds(path: Path) -> Thresholds:
     """Return the thresholds of an output folder's tables; for a trace, the defaults."""
-    return _thresholds_in(_how_summarised(path / RUN)) if path.is_dir() else DEFAULT_THRESHOLDS
+    return _thresholds_in(how_summarised(path / RUN)) if path.is_dir() else DEFAULT_THRESHOLDS
 
 
 def _thresholds_in(stored: dict[str, Any]) -> Thresholds:
-    """Return the thresholds in what `_how_summarised` returns, by default the usual ones."""
+    """Return the thresholds in what `how_summarised` returns, by default the usual ones."""
     return Thresholds(**{name: stored[name] for name in Thresholds._fields if name in stored})
 
 
@@ -435,23 +434,3 @@ def _made_from(command: str, stored: str) -> bool:
     """Whether tables with these commands, one a line, are those of a trace, perhaps summarised by one more command."""
     own, lines = command.splitlines(), stored.splitlines()
     return lines[: len(own)] == own and len(lines) <= len(own) + 1
-
-
-def _how_summarised(path: Path) -> dict[str, Any]:
-    """Read from ``run.json`` how the result was summarised, and of how many iterations; empty if there is no file."""
-    if not path.exists():
-        return {}
-    kinds: dict[str, Any] = {"command": str, "consensus": str, "burn_in": int, "iterations": int}
-    kinds |= dict.fromkeys(Thresholds._fields, float | int)
-    try:
-        run = json.loads(path.read_text(encoding="utf-8"))
-        found = {name: run[name] for name in kinds if name in run}
-        found["iterations"] = run["convergence"]["iterations"]
-        for name, value in found.items():
-            if not isinstance(value, kinds[name]):
-                raise TypeError(f"{name} is {value!r}")
-    except (OSError, ValueError, TypeError, KeyError) as problem:
-        raise TraceError(
-            f"{path}: is not what analyze writes: {problem!r}: give the trace beside it instead"
-        ) from None
-    return found

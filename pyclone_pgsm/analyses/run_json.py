@@ -1,10 +1,11 @@
-"""Content of ``run.json``."""
+"""Content of ``run.json``, and what is read from it."""
 
 import json
 import math
 import platform
 from collections.abc import Mapping
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import numpy as np
 from pyclone_pgsm import __version__
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate, estimate
+from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.posterior.rows import kept_rows
+from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHAT_LIMIT, Verdict
@@ -140,3 +143,23 @@ def run_report(
         },
     }
     return without_special_numbers(report)
+
+
+def how_summarised(path: Path) -> dict[str, Any]:
+    """Read from ``run.json`` how the result was summarised, and of how many iterations; empty if there is no file."""
+    if not path.exists():
+        return {}
+    kinds: dict[str, Any] = {"command": str, "consensus": str, "burn_in": int, "iterations": int}
+    kinds |= dict.fromkeys(Thresholds._fields, float | int)
+    try:
+        run = json.loads(path.read_text(encoding="utf-8"))
+        found = {name: run[name] for name in kinds if name in run}
+        found["iterations"] = run["convergence"]["iterations"]
+        for name, value in found.items():
+            if not isinstance(value, kinds[name]):
+                raise TypeError(f"{name} is {value!r}")
+    except (OSError, ValueError, TypeError, KeyError) as problem:
+        raise TraceError(
+            f"{path}: is not what analyze writes: {problem!r}: give the trace beside it instead"
+        ) from None
+    return found
