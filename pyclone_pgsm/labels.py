@@ -1,10 +1,15 @@
-"""Renumbering the clusters of a partition in an order that does not depend on their previous numbers."""
+"""Numbers of clusters in an order that does not depend on their previous numbers, and evenly spaced numbers."""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+
+
+def evenly_spaced(number: int, most: int) -> NDArray[np.int64]:
+    """Return at most `most` of the numbers 0 to number - 1, evenly spaced, the first and the last among them."""
+    return np.linspace(0, number - 1, min(number, most)).astype(np.int64)
 
 
 def canonical(labels: ArrayLike) -> NDArray[np.int64]:

@@ -6,7 +6,6 @@ import copy
 import doctest
 import gc
 import html
-import json
 import math
 import os
 import pickle
@@ -33,7 +32,6 @@ from pyclone_pgsm import (
 )
 from pyclone_pgsm.analyses.reading import read_counts
 from pyclone_pgsm.analyses.run import resume
-from pyclone_pgsm.analyses.run_json import how_summarised
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import (
@@ -491,23 +489,3 @@ def test_a_forked_process_keeps_the_temporary_trace(monkeypatch: pytest.MonkeyPa
     gc.collect()
     assert folder.exists()
     shutil.rmtree(folder)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("burn_in", "12"),
-        ("consensus", 5),
-        ("command", ["analyze"]),
-        ("clonal_above", "0.9"),
-        ("convergence", 7),
-    ],
-)
-def test_a_run_json_of_other_types_is_refused(name: str, value: object, tmp_path: Path) -> None:
-    run = {"command": "analyze", "burn_in": 12, "convergence": {"iterations": 50}}
-    path = tmp_path / "run.json"
-    path.write_text(json.dumps(run))
-    assert how_summarised(path) == {"command": "analyze", "burn_in": 12, "iterations": 50}
-    path.write_text(json.dumps(run | {name: value}))
-    with pytest.raises(TraceError, match="is not what analyze writes"):
-        how_summarised(path)

@@ -27,7 +27,7 @@ from pyclone_pgsm.inputs.problems import count, listed
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
 from pyclone_pgsm.inputs.sample_sheet import Patient
 from pyclone_pgsm.inputs.segments import Segments, join
-from pyclone_pgsm.inputs.segments.assignment import segments_of_samples
+from pyclone_pgsm.inputs.segments.samples import segments_of_samples
 from pyclone_pgsm.inputs.text import check_exist
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means, uncertain
 from pyclone_pgsm.ranges import check_bool, check_choice, check_kind

@@ -1,4 +1,4 @@
-"""Content of ``run.json``."""
+"""Content of ``run.json``, and what is read from it."""
 
 import json
 import math

@@ -17,7 +17,7 @@ SHOWN_CLUSTERS = 20
 SHOWN_COLUMNS = 6
 
 
-def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = None) -> pd.DataFrame:
+def mutation_table(summary: Summary, annotations: dict[str, list[str]]) -> pd.DataFrame:
     """Return one row for each mutation and sample: PyClone-VI's six columns first, annotations last.
 
     Unknown values are empty: the second cluster if no draw assigns the mutation elsewhere, and properties of the reads
@@ -45,7 +45,7 @@ def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = 
     }
     if summary.outlier_prob is not None:
         columns["outlier_prob"] = by_row(summary.outlier_prob)
-    columns |= {name: by_row(texts) for name, texts in (annotations or {}).items()}
+    columns |= {name: by_row(texts) for name, texts in annotations.items()}
     table = long_table(summary.mean.shape, columns)
     for name, least in (("second_cluster_id", 0), ("multiplicity", 1)):
         table[name] = table[name].astype("Int64").where(table[name] >= least)

@@ -151,11 +151,6 @@ def _folder_name(text: str) -> str:
     return text
 
 
-def cell_of_files(paths: Iterable[Path | str]) -> str:
-    """Return the cell of a sheet that names these files."""
-    return ";".join(str(path).replace(";", r"\;") for path in paths)
-
-
 def _files(text: str) -> list[str]:
     parts = _BETWEEN_FILES.split(text)
     names = [name for each in parts if (name := each.strip().replace(r"\;", ";"))]

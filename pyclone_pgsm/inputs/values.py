@@ -68,7 +68,7 @@ class Real:
     lowest: float
     highest: float
     expected: str
-    """As in `Whole`."""
+    """Description of the numbers, for error messages."""
     below: bool = False
 
     def __call__(self, text: str) -> float:

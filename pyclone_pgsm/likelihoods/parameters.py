@@ -84,8 +84,3 @@ def log_rising(a: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.flo
     for power, divisor in ((-1, 12.0), (-3, -360.0)):
         series += ((large + n) ** power - large**power) / divisor
     return np.where(a < LEAST_LARGE, gammaln(a + n) - gammaln(a), series)
-
-
-def evenly_spaced(number: int, most: int) -> NDArray[np.int64]:
-    """Return at most `most` of the numbers 0 to number - 1, evenly spaced, the first and the last among them."""
-    return np.unique(np.linspace(0, number - 1, most).astype(np.int64))

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.labels import evenly_spaced
 from pyclone_pgsm.likelihoods.foreign import Shapes, blamed, cause, checked_shapes
-from pyclone_pgsm.likelihoods.parameters import evenly_spaced
 
 MEMBERS = 200
 """Number of observations in the block with which the methods are tried."""

@@ -1,4 +1,4 @@
-"""Order, names and colours of clusters, for pictures and pages. This module does not need matplotlib."""
+"""Order, names and colours of clusters, and of chains, for pictures and pages, without matplotlib."""
 
 import itertools
 import math
@@ -31,6 +31,15 @@ OUTLIER = "#4d4d4d"
 
 MAX_NAMED = 20
 """Largest number of clusters that a legend names; the others are only counted."""
+
+
+def chain_colours(num_chains: int) -> list[str]:
+    """Return the colours of the chains: the palette if it has enough, otherwise evenly spaced colours."""
+    if num_chains <= len(PALETTE):
+        return list(PALETTE[:num_chains])
+    from bokeh.palettes import Viridis256
+
+    return [Viridis256[place] for place in (256 * np.linspace(0, 0.95, num_chains)).astype(int)]
 
 
 def by_size(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

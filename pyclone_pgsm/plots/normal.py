@@ -18,6 +18,7 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from pyclone_pgsm.labels import evenly_spaced
 from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 
@@ -242,7 +243,7 @@ def principal_directions(values: Values) -> tuple[Values, Values]:
         scaled = (values - values.mean(axis=0)) / scale
         axes = eigh(scaled.T @ scaled, subset_by_index=[max(0, D - MAX_COMPONENTS), D - 1])[1][:, ::-1]
     else:
-        kept = values[np.linspace(0, T - 1, min(T, SEEN_COLUMNS)).astype(np.int64)]
+        kept = values[evenly_spaced(T, SEEN_COLUMNS)]
         scaled = (kept - kept.mean(axis=0)) / scale
         of_rows = np.linalg.eigh(scaled @ scaled.T)[1][:, ::-1]
         spanning = np.column_stack([scaled.T @ of_rows[:, :MAX_COMPONENTS], np.eye(D, MAX_COMPONENTS)])
@@ -304,7 +305,7 @@ def tick_width(ends: tuple[float, float]) -> float:
 def drawn_rows(labels: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """Select at most `most` rows, the same share of each cluster."""
     ordered = np.argsort(labels, kind="stable")
-    return np.sort(ordered[np.linspace(0, len(labels) - 1, min(most, len(labels))).astype(np.int64)])
+    return np.sort(ordered[evenly_spaced(len(labels), most)])
 
 
 def complete_rows(values: Values, summary: MixtureSummary) -> tuple[Values, MixtureSummary]:

@@ -3,15 +3,14 @@
 import math
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import count
+from pyclone_pgsm.labels import evenly_spaced
 from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.rows import ALWAYS, LOGARITHMIC, Traces
 from pyclone_pgsm.sampling.diagnostics import diagnostics_of
@@ -76,18 +75,11 @@ def _least_agreed(traces: Traces, names: list[str]) -> list[str]:
     return [names[i] for i in np.sort(worst)]
 
 
-def chain_colours(num_chains: int) -> list[str]:
-    """Return the colours of the chains: the palette if it has enough, otherwise evenly spaced colours."""
-    if num_chains <= len(appearance.PALETTE):
-        return list(appearance.PALETTE[:num_chains])
-    return [to_hex(colour) for colour in colormaps["viridis"](np.linspace(0, 0.95, num_chains))]
-
-
 def _draw_chains(axes: Axes, traces: Traces, values: NDArray) -> None:
     x = traces.iterations
     marker = "o" if len(x) == 1 else None
     width = 0.9 if len(x) <= 2000 else 0.5
-    for row, colour in zip(values, chain_colours(len(values))):
+    for row, colour in zip(values, appearance.chain_colours(len(values))):
         axes.plot(x, row, color=colour, linewidth=width, alpha=0.8, marker=marker, markersize=4)
     first, last = float(x[0]), float(x[-1])
     margin = 0.01 * (last - first) or 1.0
@@ -121,7 +113,7 @@ def _draw_histograms(beside: Axes, axes: Axes, kept: NDArray, *, integer: bool) 
         edges = np.geomspace(low, high, BINS + 1)
     else:
         edges = np.linspace(low, high, BINS + 1)
-    for row, colour in zip(kept, chain_colours(len(kept))):
+    for row, colour in zip(kept, appearance.chain_colours(len(kept))):
         counts = np.histogram(row[np.isfinite(row)], edges)[0]
         beside.stairs(counts, edges, orientation="horizontal", color=colour, linewidth=0.9, alpha=0.8)
     beside.set(yscale=axes.get_yscale(), ylim=(low, high), xticks=[], yticks=[])
@@ -152,9 +144,9 @@ def _logarithmic_axis(axes: Axes, values: NDArray) -> NDArray:
 def _legend(figure: Figure, num_chains: int, left: float, top: float) -> None:
     if num_chains == 1:
         return
-    colours = chain_colours(num_chains)
+    colours = appearance.chain_colours(num_chains)
     some = num_chains if num_chains <= len(appearance.PALETTE) else MAX_IN_ROW
-    named = np.linspace(0, num_chains - 1, some).astype(int)
+    named = evenly_spaced(num_chains, some)
     handles = [Line2D([], [], color=colours[c], linewidth=2) for c in named]
     labels = [f"chain {c}" for c in named]
     columns = math.ceil(some / math.ceil(some / MAX_IN_ROW))

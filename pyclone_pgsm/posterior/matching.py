@@ -75,7 +75,7 @@ def _matches(draw: NDArray[Any], labels: NDArray[np.int64], size: NDArray[np.int
 
 
 def join_singletons(
-    draws: NDArray[Any], labels: NDArray[np.int64], outlier_prob: NDArray[np.float64] | float = 0.0
+    draws: NDArray[Any], labels: NDArray[np.int64], outlier_prob: NDArray[np.float64] | float
 ) -> NDArray[np.int64]:
     """Move each singleton of the consensus that more probably belongs to a larger cluster into that cluster.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.labels import evenly_spaced
 from pyclone_pgsm.likelihoods.model import Values
 from pyclone_pgsm.locks import other_writer
 from pyclone_pgsm.partition import Partition, build_partition
@@ -86,12 +87,7 @@ def thin(rows: list[NDArray[np.int64]], most: int) -> list[NDArray[np.int64]]:
     total = sum(map(len, rows))
     if total <= most:
         return rows
-    return [
-        chosen[np.linspace(0, len(chosen) - 1, max(1, round(len(chosen) * most / total))).astype(int)]
-        if len(chosen)
-        else chosen
-        for chosen in rows
-    ]
+    return [chosen[evenly_spaced(len(chosen), max(1, round(len(chosen) * most / total)))] for chosen in rows]
 
 
 def weighted_rows(rows: list[NDArray[np.int64]], weights: NDArray[np.float64]) -> list[NDArray[np.int64]]:

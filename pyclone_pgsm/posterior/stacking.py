@@ -12,8 +12,8 @@ with nearly the same predictions towards each other: two chains whose log scores
 all have the weights 0.61 and 0.39, and 0.91 and 0.09 if they differ by 1.
 
 p_k(y_i | y without i) is the harmonic mean over draws of chain k of p(y_i | c without i, y without i) (integrated
-importance sampling: the block of i is summed over, see :mod:`pyclone_pgsm.posterior.leave_one_out`). This is exact,
-since by Bayes' theorem
+importance sampling: the block of i is summed over, see :func:`log_density_without`). This is exact, since by Bayes'
+theorem
 
     E[1 / p(y_i | c without i, eta, y without i) | y]  =  1 / p(y_i | y without i)
 
@@ -25,18 +25,19 @@ does not change the weights.
 """
 
 import itertools
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import LEAF, compiled_for, inner
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior
-from pyclone_pgsm.posterior.leave_one_out import log_densities_without
 from pyclone_pgsm.posterior.rows import build_blocks, gather_values, read_partitions, thin
 from pyclone_pgsm.priors import Prior
+from pyclone_pgsm.samplers.outliers import fill_priors, make_choices, weigh
 from pyclone_pgsm.trace import Trace
 
 APART = "log_joint", "num_clusters"
@@ -54,7 +55,7 @@ TOLERANCE = 1e-8
 
 
 def weigh_chains(
-    trace: Trace, rows: list[NDArray[np.int64]], rhat: Mapping[str, float], observation: str = "observation"
+    trace: Trace, rows: list[NDArray[np.int64]], rhat: Mapping[str, float], observation: str
 ) -> tuple[NDArray[np.float64], str | None]:
     """Return the weights (K,) of the chains: by stacking if they stay apart, otherwise by their numbers of draws.
 
@@ -178,3 +179,42 @@ def log_densities_given(
     compiled_for(log_densities_without, type(likelihood))(likelihood, tables, partition, order, log_p)
     constants = getattr(likelihood, "log_constants", None)
     return log_p if constants is None else log_p + constants()
+
+
+@inner(**LEAF)
+def log_density_without(likelihood: Any, prior: Any, partition: Any, i: int, choices: Any) -> float:
+    """Return log p(y_i | c without i, y without y_i); `choices` is workspace.
+
+    Only the partition prior determines which block observation i joins. With b the k blocks of the others,
+
+        p(y_i | c without i, y without y_i) = sum_b w_b L(y_i | y_b) + w_new L(y_i),
+        w_b ∝ tau2(|b| + 1) / tau2(|b|),     w_new ∝ tau1(k + 1) / tau1(k) tau2(1),     all of them summing to 1.
+
+    The terms are the weights of a step for an observation that cannot be an outlier
+    (:mod:`pyclone_pgsm.samplers.outliers`), which are summed here.
+    """
+    count, largest = fill_priors(prior, partition, partition.labels[i], choices)
+    normaliser = 0.0
+    for b in range(count + 1):
+        normaliser += math.exp(choices.as_outlier[b] - largest)
+    best, total = weigh(likelihood, partition, i, False, -np.inf, largest, choices, count)
+    return best + math.log(total) - largest - math.log(normaliser)
+
+
+def log_densities_without(
+    likelihood: Any, prior: Any, partition: Any, order: NDArray[np.int64], out: NDArray[np.float64]
+) -> None:
+    """Fill out[i] = log p(y_i | c without i, y without y_i), up to the constants that the likelihood omits.
+
+    The density is computed once for successive observations, in the `order` (T,), of a block that are of the same kind.
+    An observation whose slot has size 0 is not in a block, so that it need not be left out.
+    """
+    choices = make_choices(partition.counter[0] + 1)
+    kinds = np.full(len(partition.sizes), -1, np.int64)  # kind of each block's latest observation
+    densities = np.empty(len(partition.sizes))
+    for i in order:
+        slot = partition.labels[i]
+        if likelihood.kind(i) != kinds[slot]:
+            kinds[slot] = likelihood.kind(i)
+            densities[slot] = log_density_without(likelihood, prior, partition, i, choices)
+        out[i] = densities[slot]

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import renumbered
-from pyclone_pgsm.posterior.checks import doubts_of_tumour
-from pyclone_pgsm.posterior.detection import doubts_of_detection
+from pyclone_pgsm.posterior.checks import doubts_of_detection, doubts_of_tumour
 from pyclone_pgsm.posterior.matching import match_clusters
 from pyclone_pgsm.posterior.multiplicity import Multiplicities
 from pyclone_pgsm.posterior.prevalence import cluster_prevalences, mutation_prevalences, read_blocks

@@ -10,6 +10,7 @@ from bokeh.palettes import Blues256
 from numpy.typing import NDArray
 from PIL import Image
 
+from pyclone_pgsm.labels import evenly_spaced
 from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.posterior.rows import LOGARITHMIC, Traces
 from pyclone_pgsm.report.content import escaped
@@ -65,14 +66,18 @@ def chain_pictures(traces: Traces) -> list[tuple[str, str]]:
 
 
 def _course(name: str, values: NDArray[Any], traces: Traces) -> str:
-    """Draw the values (C, I) as one line per chain; the axis fits those after the burn-in, if any."""
-    rows = np.unique(np.linspace(0, len(traces.iterations) - 1, CHAIN_POINTS).astype(int))
+    """Draw the values (C, I) as one line per chain; the axis fits those after the burn-in, if any.
+
+    If infinite ones are among them, it fits all finite ones, and its upper end is theirs: "binomial".
+    """
+    rows = evenly_spaced(len(traces.iterations), CHAIN_POINTS)
     shown = np.asarray(values, float)[:, rows]
     logarithmic = name.partition(":")[0] in LOGARITHMIC
     with np.errstate(divide="ignore", invalid="ignore"):
         heights = np.log10(shown) if logarithmic else shown
     is_after = rows >= traces.burn_in
-    after = heights[:, is_after] if is_after.any() else heights
+    is_binomial = np.isposinf(heights).any()
+    after = heights[:, is_after] if is_after.any() and not is_binomial else heights
     finite = after[np.isfinite(after)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     room = 0.05 * (high - low) or 0.5
@@ -84,11 +89,10 @@ def _course(name: str, values: NDArray[Any], traces: Traces) -> str:
 
     down = 6 + (HEIGHT - BOTTOM - 6) * (high - np.clip(heights, low, high)) / (high - low)
     lines = []
-    for chain, row in enumerate(down):
+    for chain, (row, colour) in enumerate(zip(down, appearance.chain_colours(len(down)))):
         known = np.isfinite(row)
         places = zip(across(traces.iterations[rows[known]]), row[known])
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        colour = appearance.PALETTE[chain % len(appearance.PALETTE)]
         lines.append(f'<polyline points="{points}" stroke="{colour}"><title>chain {chain}</title></polyline>')
     if 0 < traces.burn_in < len(traces.iterations):
         x = across(float(traces.iterations[traces.burn_in - 1]))
@@ -97,7 +101,7 @@ def _course(name: str, values: NDArray[Any], traces: Traces) -> str:
         )
     top, bottom = (10**each if logarithmic else each for each in (high, low))
     texts = [
-        (LEFT - 5, 13, "end", f"{top:.5g}"),
+        (LEFT - 5, 13, "end", "binomial" if is_binomial else f"{top:.5g}"),
         (LEFT - 5, HEIGHT - BOTTOM, "end", f"{bottom:.5g}"),
         (LEFT, HEIGHT - 4, "start", f"{first:,.0f}"),
         (WIDTH - 6, HEIGHT - 4, "end", f"iteration {last:,.0f}"),

@@ -51,7 +51,7 @@ def resample_hyperparameters(
     partition: Partition,
     independence: Sequence[IndependenceProposal],
     rng: np.random.Generator,
-    costly: bool = True,
+    costly: bool,
 ) -> Evaluated:
     """Draw the hyperparameters, now `values`, given the partition; only those whose change is cheap unless `costly`.
 

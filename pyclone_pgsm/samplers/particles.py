@@ -34,9 +34,9 @@ class SMCSettings(NamedTuple):
     num_particles : int
         N, from 2 to 10,000.
     threshold : float
-        Resample if the relative effective sample size is below this: 0 never, above 1 always. (Unless it is 0, also
-        resample if all copies of one kind, merged or split, have lost their weight.) The optimal scheme only uses
-        whether it is 0.
+        Resample if the relative effective sample size is below this: 0 never, 1 unless all weights are equal. (Unless
+        it is 0, also resample if all copies of one kind, merged or split, have lost their weight.) The optimal scheme
+        only uses whether it is 0.
     annealed : bool
         Whether the intermediate targets are annealed, rather than plain.
     scheme : int

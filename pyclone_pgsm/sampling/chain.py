@@ -59,8 +59,8 @@ class Records:
 
     ``labels`` number blocks by first appearance; each outlier is a block of its own, which ``num_clusters`` does not
     count. ``prior_values`` begin with the concentration, ``seconds`` are the time that the iteration took. ``outliers``
-    is empty if the model has none, ``watched`` (W,) unless ``settings.watch``. ``moves`` are (M, 4), a
-    :class:`~pyclone_pgsm.sampling.moves.MoveInfo` of each of :func:`~pyclone_pgsm.sampling.moves.names_of_moves`.
+    is empty if the model has none, and ``watched``, (W,) each, unless ``settings.watch`` is set. ``moves`` are (M, 4),
+    a :class:`~pyclone_pgsm.sampling.moves.MoveInfo` of each of :func:`~pyclone_pgsm.sampling.moves.names_of_moves`.
     """
 
     iteration: list[int] = field(default_factory=list)

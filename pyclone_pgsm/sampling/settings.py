@@ -332,7 +332,7 @@ class Settings:
 
     @property
     def start(self) -> str:
-        """Start of the chains; for settings that were not resolved, as in tests, one cluster."""
+        """Start of the chains; one cluster if none was given and the settings were not resolved."""
         return self.init or "single"
 
     @property
@@ -349,7 +349,7 @@ class Settings:
 
     @property
     def proposal(self) -> str:
-        """Name of the anchor proposal; for settings that were not resolved, that of the paper."""
+        """Name of the anchor proposal; if the settings were not resolved, "cluster", or "uniform" for more anchors."""
         return self.anchor_proposal or ("cluster" if self.anchors == 2 else "uniform")
 
     @property

@@ -12,8 +12,14 @@ from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.table import Table
 from pyclone_pgsm.inputs.values import Real
-from pyclone_pgsm.scoring.dream import score_1b, score_1c, score_2a
-from pyclone_pgsm.scoring.metrics import adjusted_rand, pair_precision_recall, v_measure
+from pyclone_pgsm.scoring.metrics import (
+    adjusted_rand,
+    pair_precision_recall,
+    score_1b,
+    score_1c,
+    score_2a,
+    v_measure,
+)
 
 CLUSTER_COLUMNS = ("cluster", "truth_cluster")
 PREVALENCE_COLUMNS = ("ccf", "empirical_prevalence", "nominal_prevalence")

@@ -1,4 +1,4 @@
-"""The trace of a run; :mod:`pyclone_pgsm.trace.layout` describes the file."""
+"""The trace of a run; ``LAYOUT`` of :mod:`pyclone_pgsm.trace.schema` describes the file."""
 
 from pyclone_pgsm.trace.merge import merge_traces as merge_traces
 from pyclone_pgsm.trace.options import RunOptions as RunOptions

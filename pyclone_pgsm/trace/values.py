@@ -88,7 +88,7 @@ def check_names(where: str, names: Sequence[str], distinct: bool = True) -> None
             raise Fault(where, f"[{place}] is {shown(name)}, as is [{first[name]}]; names are distinct")
 
 
-def check_keys(where: str, found: object, known: Collection[str], needed: Collection[str] = ()) -> None:
+def check_keys(where: str, found: object, known: Collection[str], needed: Collection[str]) -> None:
     """Raise :class:`Fault` unless `found` is a JSON object with the `needed` keys and none but the `known` ones."""
     if not isinstance(found, dict):
         raise Fault(where, f"{shown(found)} is no JSON object")

@@ -24,11 +24,10 @@ from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.files import replacing, storable
 from pyclone_pgsm.sampling.chain import ChainState, Records
 from pyclone_pgsm.stopping import held_back
-from pyclone_pgsm.trace import layout
 from pyclone_pgsm.trace.hyperparameters import dataset_name
 from pyclone_pgsm.trace.options import Dataset, RunOptions
 from pyclone_pgsm.trace.reader import Trace
-from pyclone_pgsm.trace.schema import FORMAT, SERIES, datasets_of_chain
+from pyclone_pgsm.trace.schema import FORMAT, LAYOUT, SERIES, datasets_of_chain
 from pyclone_pgsm.trace.structure import HEADER_BYTES, VERSIONS, chunks_of, seal, write_array
 from pyclone_pgsm.trace.values import Values
 
@@ -99,7 +98,7 @@ def write_config(file: h5py.File, options: RunOptions, command: str, version: st
     config.attrs["command"] = storable(command)
     config.attrs["options"] = options.to_json()
     config.attrs["seed"] = options.settings.seed
-    config.attrs["description"] = layout.__doc__ or ""
+    config.attrs["description"] = LAYOUT
 
 
 def create_chain(chains: h5py.Group, name: str, data: Dataset, options: RunOptions, seed: int) -> h5py.Group:

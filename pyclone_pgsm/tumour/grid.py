@@ -190,9 +190,7 @@ def split_by_sample(table: LocusTable) -> list[LocusTable]:
     return parts
 
 
-def choose_grid_size(
-    observations: Observations, num_rows: int, prevalence_prior: str = "uniform", max_bytes: int = MAX_BYTES
-) -> int:
+def choose_grid_size(observations: Observations, num_rows: int, prevalence_prior: str = "uniform") -> int:
     """Choose the number of grid points according to the data: ``--grid-size auto``.
 
     A grid is fine enough if its step is about twice the posterior standard deviation of the best-known prevalence; on a
@@ -211,7 +209,7 @@ def choose_grid_size(
     In a pure diploid sample this is STEP 0.6 / sqrt(LARGE_CLUSTER sum(d)). On the grid of a learned prior the ratio of
     the steps to the standard deviations is nowhere more than a tenth larger. The result is the smallest of `GRID_SIZES`
     with such a step, or the largest if none has one, but no more points than let ``xi`` and ``likelihood`` of the
-    `num_rows` distinct observations fit into `max_bytes`, except that the first of `GRID_SIZES` is always allowed.
+    `num_rows` distinct observations fit into `MAX_BYTES`, except that the first of `GRID_SIZES` is always allowed.
     """
     content = observations.tumour_content
     copies = np.maximum(observations.mean_copies, content)
@@ -224,7 +222,7 @@ def choose_grid_size(
     for size in GRID_SIZES[1:]:
         grid = prevalence_grid(chosen, prevalence_prior)
         place = np.searchsorted(grid, KNOWN_PREVALENCE)
-        if grid[place] - grid[place - 1] <= step or size * num_rows * BYTES_PER_POINT > max_bytes:
+        if grid[place] - grid[place - 1] <= step or size * num_rows * BYTES_PER_POINT > MAX_BYTES:
             break
         chosen = size
     return chosen

@@ -19,6 +19,7 @@ others has the same prior as if there were only those mutations.
 from __future__ import annotations
 
 import math
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,28 +47,22 @@ def _log_alone(likelihood: PyClone) -> NDArray[np.float64]:
 
 
 class TumourWithOutliers(PyCloneModel):
-    """The model given which mutations are outliers, (T,), by default none.
+    """The model given which mutations are outliers, (T,): at first none, others with :meth:`given`.
 
     `model` is that of the other mutations, whose tables are shared, `prob` is p, in (0, 1), and `log_any` comes from
     :func:`log_any_share`.
     """
 
-    def __init__(
-        self,
-        model: PyCloneModel,
-        prob: float,
-        log_any: NDArray[np.float64],
-        outliers: NDArray[np.bool_] | None = None,
-    ) -> None:
+    def __init__(self, model: PyCloneModel, prob: float, log_any: NDArray[np.float64]) -> None:
         vars(self).update(vars(model))
         self.prob = prob
         self._log_any = log_any
-        self.outliers: NDArray[np.bool_] = (
-            np.zeros(model.num_observations, bool) if outliers is None else outliers
-        )
+        self.outliers: NDArray[np.bool_] = np.zeros(model.num_observations, bool)
 
     def given(self, outliers: NDArray[np.bool_]) -> TumourWithOutliers:
-        return type(self)(self, self.prob, self._log_any, outliers)
+        other = copy(self)
+        other.outliers = outliers
+        return other
 
     def full_likelihood(self, values: Values) -> PyClone:
         return super().likelihood(values)

@@ -1,4 +1,4 @@
-"""The tables of the output folder: their columns are promises."""
+"""The tables of the output folder: their columns are promises; and what is read from its ``run.json``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from small_runs import FIXED, LEFT_OUT, run, tumour
 
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.reading import Reading
+from pyclone_pgsm.analyses.run_json import how_summarised
 from pyclone_pgsm.analyses.tables import left_out_table
-from pyclone_pgsm.errors import OutputError
+from pyclone_pgsm.errors import OutputError, TraceError
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summarize import Findings
@@ -223,3 +224,23 @@ def test_same_bytes_whatever_the_threads(tmp_path):
         names = ("mutations.tsv", "clusters.tsv", "left_out.tsv")
         tables.append([(folder / name).read_bytes() for name in names])
     assert tables[0] == tables[1] == tables[2] == tables[3]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("burn_in", "12"),
+        ("consensus", 5),
+        ("command", ["analyze"]),
+        ("clonal_above", "0.9"),
+        ("convergence", 7),
+    ],
+)
+def test_a_run_json_of_other_types_is_refused(name: str, value: object, tmp_path: Path) -> None:
+    run = {"command": "analyze", "burn_in": 12, "convergence": {"iterations": 50}}
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(run))
+    assert how_summarised(path) == {"command": "analyze", "burn_in": 12, "iterations": 50}
+    path.write_text(json.dumps(run | {name: value}))
+    with pytest.raises(TraceError, match="is not what analyze writes"):
+        how_summarised(path)

@@ -142,7 +142,7 @@ def test_one_step_from_the_joint_posterior_of_partition_and_precision() -> None:
         partition = build(likelihood, partitions[c])
         partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         values, likelihood, partition, _ = resample_hyperparameters(
-            model, (PRECISIONS[where],), likelihood, partition, independence, rng
+            model, (PRECISIONS[where],), likelihood, partition, independence, rng, True
         )
         partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         c = cells[canonical_labels(partition.labels)[0].tobytes()]

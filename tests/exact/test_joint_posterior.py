@@ -150,7 +150,7 @@ def step(joint: Joint, replicates: int) -> NDArray[np.int64]:
         values, likelihood = joint.values[where], likelihoods[where]
         partition = build(likelihood, partitions[c])
         values, likelihood, partition, _ = resample_hyperparameters(
-            model, values, likelihood, partition, independence, rng
+            model, values, likelihood, partition, independence, rng, True
         )
         partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         ends.append(joint.cell(values, canonical_labels(partition.labels)[0]))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyclone_pgsm.errors import InputError
-from pyclone_pgsm.inputs.sample_sheet import cell_of_files, read_sheet
+from pyclone_pgsm.inputs.sample_sheet import read_sheet
 
 
 def refusal(path: Path, *lines: str) -> str:
@@ -70,13 +70,3 @@ def test_separators_at_the_end_of_rows(tmp_path: Path) -> None:
 def test_a_directory_is_no_sheet(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this is a directory; expected is a sample sheet with the columns"):
         read_sheet(tmp_path)
-
-
-def test_names_with_the_separator_of_files(tmp_path: Path) -> None:
-    names = ["a;b/1.vcf", "2.vcf", r"back\slash;.vcf"]
-    cell = cell_of_files(names)
-    assert cell == r"a\;b/1.vcf;2.vcf;back\slash\;.vcf"
-    (tmp_path / "s.csv").write_text(f"sample_id,mutations,segments\nS,{cell},x.seg ; y.seg\n")
-    (patient,) = read_sheet(tmp_path / "s.csv")
-    assert [file.path for file in patient.mutations] == [tmp_path / name for name in names]
-    assert [file.path.name for file in patient.segments] == ["x.seg", "y.seg"]

@@ -18,8 +18,7 @@ from scipy.stats import beta, chi2_contingency
 from walks import ask, blocks_after, random_walk, run, statistic
 
 from pyclone_pgsm.errors import DataValueError, UsageError
-from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
-from pyclone_pgsm.likelihoods.local_dependence import associations
+from pyclone_pgsm.likelihoods.bernoulli import Bernoulli, associations
 from pyclone_pgsm.likelihoods.parameters import log_rising
 
 

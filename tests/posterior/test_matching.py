@@ -65,17 +65,17 @@ ALONE = [0, 0, 0, 1, 1, 1, 2]
     ],
 )
 def test_a_mutation_that_is_seldom_alone_joins_its_most_probable_cluster(draws, expected):
-    assert join_singletons(np.array(draws, np.uint8), np.array(ALONE)).tolist() == expected
+    assert join_singletons(np.array(draws, np.uint8), np.array(ALONE), 0.0).tolist() == expected
 
 
 def test_two_single_mutations_do_not_change_places():
     draws = np.array([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 1, 2]], np.uint8)
-    assert join_singletons(draws, np.array([0, 0, 1, 2])).tolist() == [0, 0, 1, 2]
+    assert join_singletons(draws, np.array([0, 0, 1, 2]), 0.0).tolist() == [0, 0, 1, 2]
 
 
 def test_outliers_stay_without_a_cluster():
     draws = np.array([[0, 0, 1, 0, 2], [0, 0, 1, 0, 2]], np.uint8)
-    assert join_singletons(draws, np.array([1, 1, -1, 0, 2])).tolist() == [0, 0, -1, 0, 1]
+    assert join_singletons(draws, np.array([1, 1, -1, 0, 2]), 0.0).tolist() == [0, 0, -1, 0, 1]
 
 
 def test_an_outlier_is_no_cluster_of_its_own():

@@ -147,10 +147,10 @@ def test_too_few_draws_or_chains_are_left_alone(apart):
     with Trace(apart) as trace:
         rhat = {"log_joint": np.inf, "num_clusters": np.nan}
         few = [np.arange(180, 199)] + [np.arange(100, 200)] * 3
-        weights, said = weigh_chains(trace, few, rhat)
+        weights, said = weigh_chains(trace, few, rhat, "observation")
         np.testing.assert_allclose(weights, np.array([19, 100, 100, 100]) / 319)
         assert said is None
-        assert weigh_chains(trace, [np.arange(100, 200)], rhat)[0].tolist() == [1.0]
+        assert weigh_chains(trace, [np.arange(100, 200)], rhat, "observation")[0].tolist() == [1.0]
 
 
 def test_stuck_chain_of_a_tumour(tmp_path, monkeypatch):

@@ -87,7 +87,7 @@ def p_value(model: AnyRate, step: Callable[..., Any] = resample_hyperparameters)
     counts = np.zeros(3, np.int64)
     for here in rng.choice(3, 10_000, p=p):
         likelihood = AnyRate().likelihood((RATES[here],))
-        values, _, partition, _ = step(model, (RATES[here],), likelihood, start[here], (), rng)
+        values, _, partition, _ = step(model, (RATES[here],), likelihood, start[here], (), rng, True)
         assert (partition.labels == labels).all()
         counts[RATES.index(values[0])] += 1
     return chi_square_p_value(counts, p)

@@ -1,4 +1,4 @@
-"""The measures against values worked out by hand."""
+"""The measures against values worked out by hand; score 2A of the DREAM challenge against whole matrices."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.scoring import metrics
@@ -81,6 +82,65 @@ def test_adjusted_rand_of_chance_is_zero_in_the_mean() -> None:
     rng = np.random.default_rng(1)
     values = [metrics.adjusted_rand(rng.integers(4, size=60), rng.integers(3, size=60)) for _ in range(400)]
     assert abs(np.mean(values)) < 4 * np.std(values) / math.sqrt(400)
+
+
+@pytest.mark.parametrize(
+    ("true", "found", "expected"), [(3, 3, 1.0), (3, 2, 0.75), (3, 5, 0.5), (1, 9, 0.0), (4, 0, 0.2)]
+)
+def test_1b(true: int, found: int, expected: float) -> None:
+    assert metrics.score_1b(true, found) == expected
+
+
+def test_1c() -> None:
+    assert metrics.score_1c([0.2, 0.9, 0.9], [0.9, 0.2, 0.9]) == 1.0
+    assert metrics.score_1c([1.0, 0.5], [0.4, 0.9]) == pytest.approx(0.9)
+
+
+def matrix(labels: list[int]) -> NDArray[np.float64]:
+    """Which two belong together, with mutations added that are on their own."""
+    whole = [*labels, *range(1000, 1000 + int(np.sqrt(len(labels))))]
+    return np.equal.outer(np.array(whole), np.array(whole)).astype(float)
+
+
+def pearson(true: NDArray[np.float64], found: NDArray[np.float64]) -> float:
+    return float(np.corrcoef(true.ravel(), found.ravel())[0, 1])
+
+
+def divergence(true: NDArray[np.float64], found: NDArray[np.float64]) -> float:
+    rows = [each / each.sum(axis=1, keepdims=True) for each in (true, found)]
+    middle = (rows[0] + rows[1]) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(sum(np.nansum(each * np.log(each / middle)) for each in rows))
+
+
+@pytest.mark.parametrize(
+    ("true", "found"),
+    [
+        ([0, 0, 0, 1, 1, 2, 2, 2, 2], [0, 0, 1, 1, 1, 2, 2, 2, 3]),
+        ([0] * 10 + [1] * 7, [0] * 9 + [1] * 8),
+        ([0, 1, 1, 1, 2, 2, 2], [0, 0, 0, 1, 1, 1, 1]),
+    ],
+)
+def test_2a_is_that_of_whole_matrices(true: list[int], found: list[int]) -> None:
+    truth, n = matrix(true), len(true)
+    bad = [matrix([0] * n), matrix(list(range(n)))]
+    worst_r, worst_d = min(pearson(truth, each) for each in bad), max(divergence(truth, each) for each in bad)
+    r = max(0.0, (pearson(truth, matrix(found)) - worst_r) / (1 - worst_r))
+    d = max(0.0, 1 - divergence(truth, matrix(found)) / worst_d)
+    assert metrics.score_2a(true, found) == pytest.approx((2 * r + d) / 3)
+
+
+def test_2a_at_best_and_at_worst() -> None:
+    assert metrics.score_2a([0, 0, 1, 1, 1], [4, 4, 2, 2, 2]) == pytest.approx(1.0)
+    assert min(metrics.score_2a([0, 0, 1, 1, 1], found) for found in ([0] * 5, list(range(5)))) < 0.7
+    assert metrics.score_2a([0, 0, 0], [0, 0, 0]) == 1.0
+
+
+@pytest.mark.parametrize("n", range(1, 30))
+def test_2a_of_the_truth_is_1_and_not_more(n: int) -> None:
+    """Also of one cluster and of singletons, which score worst elsewhere; of a single mutation they are the same."""
+    for labels in (np.zeros(n), np.arange(n), np.arange(n) // 2):
+        assert 1.0 - 1e-12 < metrics.score_2a(labels, labels) <= 1.0
 
 
 def test_rmse_and_coverage() -> None:

@@ -15,10 +15,11 @@ from scipy import stats
 from pyclone_pgsm.errors import OutputError, UsageError
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.inputs.values import ERROR_RATE, TUMOUR_CONTENT
-from pyclone_pgsm.simulate.genome import AUTOSOME_STATES, X_STATES
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.subclones import SecondStates, draw_second_states, draw_tree, draw_tree_prevalences
 from pyclone_pgsm.simulate.tumour import (
+    AUTOSOME_STATES,
+    X_STATES,
     draw_alt_counts,
     draw_genotypes,
     share_of_second_states,

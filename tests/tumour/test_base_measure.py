@@ -218,8 +218,7 @@ def test_outliers_tell_nothing_of_the_weights() -> None:
         pyclone_model(data, 101, prevalence_prior="learned"),
         0.2,
         log_any_share(data),
-        np.array([True, True, False]),
-    )
+    ).given(np.array([True, True, False]))
     weights = values(WEIGHTS)
     likelihood = model.likelihood(weights)
     assert likelihood.log_alone[:2].tolist() == [0.0, 0.0]
@@ -239,8 +238,8 @@ def test_prevalences_of_an_outlier_are_uniform_before_its_reads() -> None:
     """Its likelihood, and the prevalences that are drawn for it, weight grid points by the width of their cells."""
     data = observations([[3, 9]] * 4000, [[40, 40]] * 4000)
     model = TumourWithOutliers(
-        pyclone_model(data, 11, prevalence_prior="learned"), 0.2, log_any_share(data), np.ones(4000, bool)
-    )
+        pyclone_model(data, 11, prevalence_prior="learned"), 0.2, log_any_share(data)
+    ).given(np.ones(4000, bool))
     likelihood = model.full_likelihood(values(WEIGHTS))
     xi = likelihood.xi + likelihood.xi_max[:, None]
     posterior = np.exp(xi[likelihood.index[0]]) * enumeration.component_masses(11)[2]  # (D, G)

@@ -163,7 +163,7 @@ def test_tables_need_not_be_made(
     model: PyCloneModel | TumourWithOutliers = make_model(data, precision, **contents)
     if num_outliers is not None:
         outliers = np.random.default_rng(1).permutation(20) < num_outliers
-        model = TumourWithOutliers(model, 0.1, log_any_share(data), outliers)
+        model = TumourWithOutliers(model, 0.1, log_any_share(data)).given(outliers)
     for start in (model.initial_values(), last_values(model)):
         likelihood, partition = at(model, start, labels)
         points = draw_grid_points(likelihood, partition, rng)[partition.position[partition.labels]]
@@ -247,7 +247,7 @@ def test_a_chain_climbs_to_a_tumour_content() -> None:
     rng = np.random.default_rng(1)
     steps = 0
     while state[0][0] < 0.8:
-        *state, _ = resample_hyperparameters(model, *state, Visits(model.choices).independence, rng)
+        *state, _ = resample_hyperparameters(model, *state, Visits(model.choices).independence, rng, True)
         steps += model.num_proposals
         assert steps < 100
 
@@ -277,7 +277,7 @@ def test_an_error_rate_changes_where_a_cluster_may_be_absent(
         state = (values, *at(model, values, np.zeros(30, np.int32)))
         seen = []
         for _ in range(300):
-            *state, _ = resample_hyperparameters(model, *state, visits, rng)
+            *state, _ = resample_hyperparameters(model, *state, visits, rng, True)
             seen.append(state[0][0])
         assert (min(seen) < 1e-3 and max(seen) > 3e-3) == (share > 0)
 

@@ -23,6 +23,7 @@ from xi_reference import Row, log_likelihoods, log_pmf_scipy, log_pmf_sum, obser
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import GENOTYPE_PRIORS, Observations
 from pyclone_pgsm.likelihoods.pyclone import make_pyclone
+from pyclone_pgsm.tumour import grid as tumour_grid
 from pyclone_pgsm.tumour.base_measure import UNIFORM, component_masses
 from pyclone_pgsm.tumour.genotypes import LOOSE
 from pyclone_pgsm.tumour.grid import (
@@ -624,11 +625,11 @@ def test_grid_size_where_most_tumour_cells_have_no_copy() -> None:
             assert chosen(1200, [100], locus=lost) == 201
 
 
-def test_grid_size_is_capped_by_memory() -> None:
+def test_grid_size_is_capped_by_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen(100_000, [1000], num_rows=1000) == 1601
-    assert chosen(100_000, [1000], num_rows=1000, max_bytes=16 * 1000 * 1601) == 1601
-    assert chosen(100_000, [1000], num_rows=1000, max_bytes=16 * 1000 * 1600) == 1201
-    assert chosen(100_000, [1000], num_rows=1000, max_bytes=1) == 101
+    for most, expected in ((16 * 1000 * 1601, 1601), (16 * 1000 * 1600, 1201), (1, 101)):
+        monkeypatch.setattr(tumour_grid, "MAX_BYTES", most)
+        assert chosen(100_000, [1000], num_rows=1000) == expected
 
 
 def test_grid_size_without_data() -> None:

@@ -42,6 +42,16 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Import:
 # --- the sheets ---------------------------------------------------------------------------------------------
 
 
+def test_names_with_the_separator_of_files(script: Import, tmp_path: Path) -> None:
+    names = ["a;b/1.vcf", "2.vcf", r"back\slash;.vcf"]
+    cell = script("cohort_sheet").cell_of_files(names)
+    assert cell == r"a\;b/1.vcf;2.vcf;back\slash\;.vcf"
+    (tmp_path / "s.csv").write_text(f"sample_id,mutations,segments\nS,{cell},x.seg ; y.seg\n")
+    (patient,) = read_sheet(tmp_path / "s.csv")
+    assert [file.path for file in patient.mutations] == [tmp_path / name for name in names]
+    assert [file.path.name for file in patient.segments] == ["x.seg", "y.seg"]
+
+
 def test_sheet_of_a_patient_says_what_the_cohorts_says(script: Import, tmp_path: Path) -> None:
     sheet = script("cohort_sheet")
     tmp_path /= "of; two"  # paths in the patients' sheets are absolute

@@ -25,9 +25,8 @@ from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import adjusted_rand
-from pyclone_pgsm.simulate.genome import AUTOSOMES, draw_loci
 from pyclone_pgsm.simulate.subclones import draw_tree, draw_tree_prevalences
-from pyclone_pgsm.simulate.tumour import draw_alt_counts, variant_share
+from pyclone_pgsm.simulate.tumour import AUTOSOMES, draw_alt_counts, draw_loci, variant_share
 
 STATES = {(2, 2): 0.5, (2, 1): 0.15, (2, 0): 0.1, (3, 2): 0.1, (4, 2): 0.1, (1, 1): 0.05}
 """Probabilities of the major and minor copy numbers of a chromosome."""

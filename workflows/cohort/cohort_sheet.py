@@ -11,11 +11,11 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pyclone_pgsm.errors import PycloneError
-from pyclone_pgsm.inputs.sample_sheet import Patient, cell_of_files, read_sheet
+from pyclone_pgsm.inputs.sample_sheet import Patient, read_sheet
 from pyclone_pgsm.inputs.segments.purity import fit_beside
 from pyclone_pgsm.inputs.tumour_content import Content, Uncertain
 
@@ -38,6 +38,11 @@ def written(content: Content | None) -> str:
     if isinstance(content, Uncertain):
         return f"{content.mean!r}±{content.sd!r}"
     return "" if content is None else repr(content)
+
+
+def cell_of_files(paths: Iterable[Path | str]) -> str:
+    """The cell of a sheet that names these files."""
+    return ";".join(str(path).replace(";", r"\;") for path in paths)
 
 
 def rows(patient: Patient) -> list[dict[str, str]]:
