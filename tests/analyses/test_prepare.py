@@ -742,11 +742,11 @@ def test_sheet_with_the_names_that_samples_have_in_segments(tmp_path: Path) -> N
         ),
         (
             "P,R1,a.vcf,s.tsv,much,",
-            "row 2, column tumour_content: 'much': expected a number with a decimal point, like 0.8",
+            "row 2, column tumour_content: 'much': not a number; expected a number like 0.8",
         ),
         (
             "P,R1,a.vcf,s.tsv,R1=0.5,",
-            "row 2, column tumour_content: 'R1=0.5': expected a number with a decimal point, like 0.8",
+            "row 2, column tumour_content: 'R1=0.5': not a number; expected a number like 0.8",
         ),
         (
             "P,R1,a.vcf,s.tsv,0.5±2,",

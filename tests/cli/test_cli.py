@@ -507,8 +507,8 @@ def test_run_equals_analyze(table, tmp_path):
         ("--tumour-content 80", "tumour"),
         ("--tumour-content 0", "tumour"),
         ("--tumour-content S9=0.5", "S9"),
-        ("--tumour-content abc", "--tumour-content 'abc': must be a number or SAMPLE=number"),
-        ("--tumour-content S1=", "--tumour-content 'S1=': must be a number or SAMPLE=number"),
+        ("--tumour-content abc", "--tumour-content 'abc': not a number; expected a number or SAMPLE=number"),
+        ("--tumour-content S1=", "--tumour-content 'S1=': no value; expected a number or SAMPLE=number"),
         ("--tumour-content 0.5 --tumour-content S1=0.5", "--tumour-content: give one number for all"),
         (
             "--tumour-content 0.5 --tumour-content 0.6",
