@@ -271,6 +271,27 @@ def test_chains_by_hand(table, tmp_path):
         assert len(file["chains/0/labels"]) == 40
 
 
+def test_an_output_folder_stands_for_its_trace(table, tmp_path):
+    out, plots, merged = tmp_path / "out", tmp_path / "plots", tmp_path / "all.h5"
+    out.mkdir()
+    call("run", table, "-o", out / "trace.h5", *SHORT)
+    done = call("resume", out, "--iterations", 45)
+    assert done.stdout.endswith(f"2 chains of 45 iterations in {out / 'trace.h5'}\n")
+    assert call("summarize", out, "-o", out, "--no-plots").exit_code == 0
+    assert "use --force" in refused("summarize", out, "-o", out)
+    assert call("summarize", out, "-o", out, "--no-plots", "--force").exit_code == 0
+    assert call("plot", out, "-o", plots, "--format", "svg").exit_code == 0
+    call("run", table, "-o", tmp_path / "second.h5", *SHORT, "--seed", 2)
+    call("resume", tmp_path / "second.h5", "--iterations", 45)
+    assert call("merge", out, tmp_path / "second.h5", "-o", merged).stdout.startswith("4 chains written")
+    assert "is an input, which the output would replace" in refused(
+        "merge", out, merged, "-o", out / "trace.h5", "--force"
+    )
+    for verb in ("resume", "summarize", "plot", "merge"):
+        options = [] if verb == "resume" else ["-o", tmp_path / "new"]
+        assert f"{plots}: this is a folder; a trace is a file" in refused(verb, plots, *options)
+
+
 def test_mistakes_with_force_keep_what_is_there(table, trace, tmp_path):
     out = tmp_path / "out"
     call("analyze", table, "-o", out, *SHORT, "--no-plots")
