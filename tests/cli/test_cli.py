@@ -292,6 +292,17 @@ def test_an_output_folder_stands_for_its_trace(table, tmp_path):
         assert f"{plots}: this is a folder; a trace is a file" in refused(verb, plots, *options)
 
 
+def test_a_warning_about_the_input_is_printed_once(table, tmp_path):
+    data, out = tmp_path / "t.tsv", tmp_path / "out"
+    data.write_text(table.read_text().replace("tumour_content", "unused", 1))
+    done = call("analyze", data, "-o", out, *SHORT, "--no-plots")
+    unknown = "is unknown and assumed to be 1; set it with"
+    assert (done.stderr.count(unknown), done.stdout.count(unknown)) == (1, 0)
+    assert "warning: " in done.stdout
+    assert sum(unknown in line for line in json.loads((out / "run.json").read_text())["warnings"]) == 1
+    assert call("summarize", out, "-o", tmp_path / "again", "--no-plots").stdout.count(unknown) == 1
+
+
 def test_mistakes_with_force_keep_what_is_there(table, trace, tmp_path):
     out = tmp_path / "out"
     call("analyze", table, "-o", out, *SHORT, "--no-plots")
