@@ -466,6 +466,7 @@ def test_run_equals_analyze(table, tmp_path):
         ("--targets foo", "--targets 'foo': must be one of annealed, plain"),
         ("--init foo", "--init 'foo': no such file; must be one of single, disconnected"),
         ("--init random:0", "--init 'random:0': must be one of single, disconnected, random"),
+        ("--init random:5000", "--init random:5000: more clusters than the 40 observations; use at most"),
         ("--resampling foo", "--resampling 'foo': must be one of multinomial"),
         ("--sweeps 0", "--sweeps 0: must be at least 1"),
         ("--anchors 1", "--anchors 1: must be at least 2"),
