@@ -18,6 +18,7 @@ from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.mutations import Variants, read_variants
 from pyclone_pgsm.inputs.observations import (
     GENOTYPE_PRIORS,
+    PRIORS_WITHOUT_COPY_NUMBERS,
     SUBCLONAL,
     LeftOut,
     count_left_out,
@@ -85,13 +86,20 @@ class Prepared:
     genotype_prior: str
 
     def summary(self) -> list[str]:
-        """Return a line for each sample, then one on what was left out."""
+        """Return a line for each sample, then one on what was left out, and one on what `analyze` will leave out."""
         of_sample = self.table.groupby("sample_id", observed=True)
         lines = [
             f"{sample}: {count(len(rows), 'mutation')}, tumour content {rows['tumour_content'].iat[0]:g}"
             for sample, rows in of_sample
         ]
-        return [*lines, count_left_out(self.left_out, f" ({LEFT_OUT})")]
+        lines.append(count_left_out(self.left_out, f" ({LEFT_OUT})"))
+        are_lost = (self.table["major_cn"] == 0) & (self.table["subclonal_major_cn"] == 0)
+        if are_lost.any() and self.genotype_prior not in PRIORS_WITHOUT_COPY_NUMBERS:
+            rows = f"{count(int(are_lost.sum()), 'row')} of {TABLE}"
+            lines.append(
+                f"{rows} without a copy of the locus in the tumour, which analyze takes as no data there"
+            )
+        return lines
 
     def not_in_table(self) -> list[str]:
         """Return a warning for each sample whose tumour content is uncertain: the table has the mean alone."""

@@ -102,7 +102,7 @@ def analyze(
         with progress_bars(given["quiet"], settings.chains) as progress:
             plan = analysis.plan_tumour(reading, model, settings, prior, given["threads"])
             result = analysis.fill_folder(plan, folder, command=command_line(), progress=progress, **results)
-        say(given, *reading.notes, *summary_lines(result), f"written to {folder}")
+        say(given, *reading.notes, *summary_lines(result, reading.warnings), f"written to {folder}")
         return None if result.convergence.converged else folder
 
     each_tumour(inputs, out or folder_for(inputs, given), work, given)

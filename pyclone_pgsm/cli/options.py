@@ -243,7 +243,7 @@ CHAIN_OPTIONS = grouped(
         "max_time": (
             float | None,
             None,
-            "Seconds after which chains that have not converged stop.",
+            "Seconds after which chains that have not converged stop; reading, tables and pictures come on top.",
             "SECONDS",
         ),
         "require_convergence": (

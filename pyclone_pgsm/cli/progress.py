@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +48,11 @@ def say(given: Mapping[str, Any], *lines: object) -> None:
         print(*(with_options(str(line)) for line in lines), sep="\n")
 
 
-def summary_lines(result: Findings[Any]) -> list[str]:
-    """Return lines for the terminal: data, clusters with sizes and parameters, convergence and warnings."""
+def summary_lines(result: Findings[Any], said: Collection[str] = ()) -> list[str]:
+    """Return lines for the terminal: data, clusters with sizes and parameters, convergence and warnings.
+
+    Warnings that the command has `said` before the chains ran are left out.
+    """
     from pyclone_pgsm.analyses.kinds import ANALYSES
     from pyclone_pgsm.posterior.convergence import verdict_line
     from pyclone_pgsm.tumour.base_measure import is_weight
@@ -65,5 +68,5 @@ def summary_lines(result: Findings[Any]) -> list[str]:
     verdict = verdict_line(result.convergence)
     if not any(warning.startswith(verdict) for warning in result.warnings):
         lines.append(verdict)
-    lines += [f"warning: {warning}" for warning in result.warnings]
+    lines += [f"warning: {warning}" for warning in result.warnings if warning not in said]
     return lines

@@ -53,7 +53,22 @@ LIMITS = grouped(
         ),
     },
 )
-Existing = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace made by run, analyze or cluster.")]
+
+
+def _trace_file(text: str) -> Path:
+    """Return the trace that an argument names: a file, or the ``trace.h5`` of an output folder."""
+    within = Path(text) / "trace.h5"
+    return within if within.is_file() else Path(text)
+
+
+Existing = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TRACE",
+        help="A trace made by run, analyze or cluster, or the output folder with it.",
+        parser=_trace_file,
+    ),
+]
 
 
 @taking(
@@ -108,7 +123,12 @@ def resume(
 def merge(
     context: typer.Context,
     traces: Annotated[
-        list[Path], typer.Argument(metavar="TRACE...", help="Traces of the same data, with other seeds.")
+        list[Path],
+        typer.Argument(
+            metavar="TRACE...",
+            help="Traces of the same data, with other seeds, or output folders with them.",
+            parser=_trace_file,
+        ),
     ],
     out: Annotated[Path, output_option("The merged trace.", "TRACE")],
 ) -> None:

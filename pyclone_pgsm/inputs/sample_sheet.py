@@ -161,10 +161,7 @@ def _files(text: str) -> list[str]:
 
 
 def _content(text: str) -> Content:
-    try:
-        content = parse_content(text)
-    except ValueError:
-        raise ValueError("expected a number with a decimal point, like 0.8, or 0.8±0.05") from None
+    content = parse_content(text, "a number like 0.8, or 0.8±0.05")
     if isinstance(content, float):
         TUMOUR_CONTENT.check(content)
     else:

@@ -17,6 +17,7 @@ from pyclone_pgsm.ranges import check_number
 
 LEAST_SD, LARGEST_SD = 1e-6, 0.5
 _Z = tuple(step / 2.0 for step in range(-5, 6))
+_EXPECTED_OPTION = "a number or SAMPLE=number, like S1=0.8; or with its standard deviation, like S1=0.8±0.05"
 _PLUS_MINUS = re.compile(r"±|\+-|\+/-")
 
 
@@ -90,10 +91,10 @@ def uncertain(option: ContentOption, sample_ids: Sequence[str]) -> dict[str, Unc
     return {sample: given[sample] for sample in sample_ids if isinstance(given.get(sample), Uncertain)}  # type: ignore[misc]
 
 
-def parse_content(text: str) -> Content:
-    """Parse FLOAT or MEAN±SD (or MEAN+-SD); ValueError for anything else."""
+def parse_content(text: str, expected: str) -> Content:
+    """Parse FLOAT or MEAN±SD (or MEAN+-SD); ValueError for anything else says what is ``expected``."""
     parts = _PLUS_MINUS.split(text, maxsplit=1)
-    numbers = [finite_number(number.strip(), "a number") for number in parts]
+    numbers = [finite_number(number.strip(), expected) for number in parts]
     return Uncertain(*numbers) if len(numbers) == 2 else numbers[0]
 
 
@@ -104,12 +105,9 @@ def parse_tumour_content(texts: Sequence[str] | None) -> ContentOption:
     for text in texts or ():
         sample, equals, content = text.rpartition("=")
         try:
-            value = parse_content(content)
-        except ValueError:
-            raise UsageError(
-                f"`tumour_content` {text!r}: must be a number or SAMPLE=number, like S1=0.8; "
-                "or with its standard deviation, like S1=0.8±0.05"
-            ) from None
+            value = parse_content(content, _EXPECTED_OPTION)
+        except ValueError as fault:
+            raise UsageError(f"`tumour_content` {text!r}: {fault}") from None
         if equals:
             if sample in by_sample:
                 raise UsageError(f"`tumour_content` {text!r}: sample {sample!r} is given twice")

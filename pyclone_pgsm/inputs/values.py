@@ -59,6 +59,8 @@ class Whole:
 LEAST_SHARE = 1e-9
 """Smaller shares of cells or reads cannot be observed: no sample has a billion reads of a locus."""
 _ABOVE_0 = sys.float_info.min
+_LEAST_PERCENTAGE = 2.0
+"""Smaller numbers above 1 are more probably wrong shares than percentages."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Real:
         message = f"out of range; expected {self.expected}"
         if 0 < value < self.lowest:
             message += f", and at least {self.lowest:g}: no sample has enough reads to measure smaller values"
-        if 1 < value <= 100:
+        if _LEAST_PERCENTAGE <= value <= 100:
             message += f". If this is a percentage, write {value / 100:g}"
         raise ValueError(message)
 
@@ -154,8 +156,8 @@ def finite_number(text: str, expected: str) -> float:
             fault += f", or {text.replace(',', '.')} if the comma is a decimal one"
     elif _DECIMAL_COMMA.fullmatch(text):
         fault = "not a number: write a decimal point, not a comma"
-    elif text.endswith("%"):
-        fault = "not a number: write a share, 0.8 for 80 %"
+    elif text.endswith("%") and _NUMBER.fullmatch(number := text.removesuffix("%").strip()):
+        fault = f"not a number: write a share, {float(number) / 100:g} for {number} %"
     else:
         fault = "not a number"
     raise ValueError(f"{fault}; expected {expected}")

@@ -42,6 +42,16 @@ def check_init(init: object) -> None:
         )
 
 
+def check_clusters(init: str, num_observations: int) -> None:
+    """Raise UsageError if a valid start is random:K with a K above the number of observations."""
+    number = "" if is_file(init) else init.partition(":")[2]
+    if number and int(number) > num_observations:
+        raise UsageError(
+            f"`init` {init}: more clusters than the {num_observations:,} observations; use at most "
+            f"random:{num_observations}"
+        )
+
+
 def initial_labels(
     init: str | ArrayLike, num_observations: int, rng: np.random.Generator
 ) -> NDArray[np.int32]:

@@ -19,7 +19,7 @@ from pyclone_pgsm.ranges import (
     check_range,
 )
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
-from pyclone_pgsm.samplers.initial import check_init, is_file
+from pyclone_pgsm.samplers.initial import check_clusters, check_init, is_file
 from pyclone_pgsm.samplers.resampling import BOTH_KINDS, SCHEMES
 
 SAMPLERS: dict[str, tuple[str, ...]] = {
@@ -155,7 +155,7 @@ class Settings:
     max_iterations : int or None
         Largest number for chains that run until convergence, rounded up to tens. None: chosen by :meth:`resolve`.
     max_time : float or None
-        Seconds after which chains that have not converged stop.
+        Seconds after which chains that have not converged stop; other work of a run, before and after, comes on top.
     until_converged : bool
         Whether chains run until convergence. :meth:`resolve` sets it if the number of iterations is None;
         ``iterations`` is then the largest number.
@@ -283,8 +283,11 @@ class Settings:
         Updates of hyperparameters whose change takes long: in each iteration, or in every third for more than 1,000
         observations.
 
-        UsageError if the burn-in leaves no iteration, or an option has no effect with the sampler.
+        UsageError if the burn-in leaves no iteration, an option has no effect with the sampler, or the start has more
+        random clusters than there are observations.
         """
+        if self.init is not None:
+            check_clusters(self.init, num_observations)
         if any(getattr(self, name) is None for name in AUTOMATIC):  # otherwise they were resolved before
             self.check_effects()
         until_converged = self.until_converged or self.iterations is None

@@ -1,7 +1,7 @@
 """Comparing a result with a known truth."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.table import Table
-from pyclone_pgsm.inputs.values import Real
+from pyclone_pgsm.inputs.values import Real, finite_number
 from pyclone_pgsm.scoring.metrics import (
     adjusted_rand,
     pair_precision_recall,
@@ -28,11 +28,26 @@ OUTLIER = "-1"
 """Cluster of mutations that belong to none."""
 FOUND_COLUMNS = ("mutation_id", "sample_id", "cluster_id", "cellular_prevalence")
 
+ROUNDING = 1e-9
+"""A prevalence outside 0 to 1 by at most this is 0 or 1: sums of fractions are not exact."""
+
 _ANY_NUMBER = Real(-math.inf, math.inf, "a number")
-_NUMBERS = {
+_PREVALENCE = Real(0.0, 1.0, "a prevalence from 0 to 1")
+
+
+def _true_prevalence(text: str) -> float:
+    value = finite_number(text, _PREVALENCE.expected)
+    nearest = min(max(value, _PREVALENCE.lowest), _PREVALENCE.highest)
+    if abs(value - nearest) <= ROUNDING:
+        return nearest
+    _PREVALENCE.check(value)
+    return value
+
+
+_NUMBERS: dict[str, Callable[[str], float]] = {
     **dict.fromkeys(("cellular_prevalence", "cluster_assignment_prob"), _ANY_NUMBER),
     **dict.fromkeys((*PREVALENCE_COLUMNS, *INTERVAL_COLUMNS), _ANY_NUMBER),
-    "ccf": Real(0.0, 1.0, "a prevalence from 0 to 1"),
+    "ccf": _true_prevalence,
 }
 _NAMES = {*FOUND_COLUMNS, *CLUSTER_COLUMNS, *_NUMBERS}
 

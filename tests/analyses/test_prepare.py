@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,13 @@ def test_joined_table(tmp_path: Path) -> None:
     assert result.warnings == [
         "tumour content of 'T' is unknown and assumed to be 1; set it with `tumour_content`"
     ]
-    assert result.summary() == ["T: 3 mutations, tumour content 1", "2 left out or changed (left_out.tsv)"]
+    lines = [
+        "T: 3 mutations, tumour content 1",
+        "2 left out or changed (left_out.tsv)",
+        "1 row of table.tsv without a copy of the locus in the tumour, which analyze takes as no data there",
+    ]
+    assert result.summary() == lines
+    assert replace(result, genotype_prior="ab").summary() == lines[:2]
 
 
 def test_names_of_files_that_are_no_text(tmp_path: Path) -> None:
@@ -742,11 +749,11 @@ def test_sheet_with_the_names_that_samples_have_in_segments(tmp_path: Path) -> N
         ),
         (
             "P,R1,a.vcf,s.tsv,much,",
-            "row 2, column tumour_content: 'much': expected a number with a decimal point, like 0.8",
+            "row 2, column tumour_content: 'much': not a number; expected a number like 0.8",
         ),
         (
             "P,R1,a.vcf,s.tsv,R1=0.5,",
-            "row 2, column tumour_content: 'R1=0.5': expected a number with a decimal point, like 0.8",
+            "row 2, column tumour_content: 'R1=0.5': not a number; expected a number like 0.8",
         ),
         (
             "P,R1,a.vcf,s.tsv,0.5±2,",

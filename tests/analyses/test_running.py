@@ -314,6 +314,12 @@ def test_settings_that_cannot_be(values, message):
     assert str(caught.value).startswith(message)
 
 
+def test_a_start_with_more_clusters_than_observations():
+    assert Settings(init="random:21").resolve(21).init == "random:21"
+    with pytest.raises(UsageError, match="`init` random:5000: more clusters than the 21 observations"):
+        Settings(init="random:5000").resolve(21)
+
+
 def test_settings_chosen_from_the_data():
     few, many = Settings().resolve(100), Settings().resolve(10**6)
     assert few.lengths == (10_000, 125)

@@ -271,6 +271,38 @@ def test_chains_by_hand(table, tmp_path):
         assert len(file["chains/0/labels"]) == 40
 
 
+def test_an_output_folder_stands_for_its_trace(table, tmp_path):
+    out, plots, merged = tmp_path / "out", tmp_path / "plots", tmp_path / "all.h5"
+    out.mkdir()
+    call("run", table, "-o", out / "trace.h5", *SHORT)
+    done = call("resume", out, "--iterations", 45)
+    assert done.stdout.endswith(f"2 chains of 45 iterations in {out / 'trace.h5'}\n")
+    assert call("summarize", out, "-o", out, "--no-plots").exit_code == 0
+    assert "use --force" in refused("summarize", out, "-o", out)
+    assert call("summarize", out, "-o", out, "--no-plots", "--force").exit_code == 0
+    assert call("plot", out, "-o", plots, "--format", "svg").exit_code == 0
+    call("run", table, "-o", tmp_path / "second.h5", *SHORT, "--seed", 2)
+    call("resume", tmp_path / "second.h5", "--iterations", 45)
+    assert call("merge", out, tmp_path / "second.h5", "-o", merged).stdout.startswith("4 chains written")
+    assert "is an input, which the output would replace" in refused(
+        "merge", out, merged, "-o", out / "trace.h5", "--force"
+    )
+    for verb in ("resume", "summarize", "plot", "merge"):
+        options = [] if verb == "resume" else ["-o", tmp_path / "new"]
+        assert f"{plots}: this is a folder; a trace is a file" in refused(verb, plots, *options)
+
+
+def test_a_warning_about_the_input_is_printed_once(table, tmp_path):
+    data, out = tmp_path / "t.tsv", tmp_path / "out"
+    data.write_text(table.read_text().replace("tumour_content", "unused", 1))
+    done = call("analyze", data, "-o", out, *SHORT, "--no-plots")
+    unknown = "is unknown and assumed to be 1; set it with"
+    assert (done.stderr.count(unknown), done.stdout.count(unknown)) == (1, 0)
+    assert "warning: " in done.stdout
+    assert sum(unknown in line for line in json.loads((out / "run.json").read_text())["warnings"]) == 1
+    assert call("summarize", out, "-o", tmp_path / "again", "--no-plots").stdout.count(unknown) == 1
+
+
 def test_mistakes_with_force_keep_what_is_there(table, trace, tmp_path):
     out = tmp_path / "out"
     call("analyze", table, "-o", out, *SHORT, "--no-plots")
@@ -434,6 +466,7 @@ def test_run_equals_analyze(table, tmp_path):
         ("--targets foo", "--targets 'foo': must be one of annealed, plain"),
         ("--init foo", "--init 'foo': no such file; must be one of single, disconnected"),
         ("--init random:0", "--init 'random:0': must be one of single, disconnected, random"),
+        ("--init random:5000", "--init random:5000: more clusters than the 40 observations; use at most"),
         ("--resampling foo", "--resampling 'foo': must be one of multinomial"),
         ("--sweeps 0", "--sweeps 0: must be at least 1"),
         ("--anchors 1", "--anchors 1: must be at least 2"),
@@ -507,8 +540,8 @@ def test_run_equals_analyze(table, tmp_path):
         ("--tumour-content 80", "tumour"),
         ("--tumour-content 0", "tumour"),
         ("--tumour-content S9=0.5", "S9"),
-        ("--tumour-content abc", "--tumour-content 'abc': must be a number or SAMPLE=number"),
-        ("--tumour-content S1=", "--tumour-content 'S1=': must be a number or SAMPLE=number"),
+        ("--tumour-content abc", "--tumour-content 'abc': not a number; expected a number or SAMPLE=number"),
+        ("--tumour-content S1=", "--tumour-content 'S1=': no value; expected a number or SAMPLE=number"),
         ("--tumour-content 0.5 --tumour-content S1=0.5", "--tumour-content: give one number for all"),
         (
             "--tumour-content 0.5 --tumour-content 0.6",

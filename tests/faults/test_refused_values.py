@@ -97,7 +97,7 @@ def test_parameters(bits: Path, tmp_path: Path, likelihood: str, param: str, mes
         ("--init random:99999999999999999999", "the number of clusters must have at most 9 digits"),
         ("--tumour-content 1e-320", "and at least 1e-09: no sample has enough reads"),
         ("--tumour-content 0.8±1e-320", "the standard deviation must be at least 1e-06"),
-        ("--tumour-content ٠.٨", "must be a number or SAMPLE=number"),
+        ("--tumour-content ٠.٨", "not a number; expected a number or SAMPLE=number"),
     ],
 )
 def test_options_of_a_tumour(tmp_path: Path, options: str, message: str) -> None:

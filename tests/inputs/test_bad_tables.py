@@ -105,7 +105,7 @@ def test_bad_row(tmp_path: Path, row: str, expected: str) -> None:
     [
         ("80\t0.01", "row 2, column tumour_content: '80': out of range; expected the share of cancer cells"),
         ("80\t0.01", "above 0, at most 1. If this is a percentage, write 0.8"),
-        ("1.5\t0.01", "If this is a percentage, write 0.015"),
+        ("2\t0.01", "If this is a percentage, write 0.02"),
         ("150\t0.01", "'150': out of range"),
         ("0\t0.01", "column tumour_content: '0': out of range"),
         ("-0.5\t0.01", "column tumour_content: '-0.5': out of range"),
@@ -120,6 +120,13 @@ def test_bad_row(tmp_path: Path, row: str, expected: str) -> None:
 )
 def test_bad_rate(tmp_path: Path, values: str, expected: str) -> None:
     assert expected in error_in(tmp_path, table(GOOD + "\t" + values, header=RATES))
+
+
+@pytest.mark.parametrize("value", ["1.2", "1.99", "150"])
+def test_a_share_that_is_no_percentage(tmp_path: Path, value: str) -> None:
+    message = error_in(tmp_path, table(f"{GOOD}\t{value}\t0.01", header=RATES))
+    assert f"'{value}': out of range" in message
+    assert "percentage" not in message
 
 
 SECOND = LONG + "\tsubclonal_major_cn\tsubclonal_minor_cn\tsubclonal_fraction"

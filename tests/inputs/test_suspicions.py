@@ -277,6 +277,15 @@ def test_tumour_content_that_differs_between_rows(tmp_path: Path) -> None:
     )
 
 
+def test_names_of_samples_that_differ_only_in_spelling(tmp_path: Path) -> None:
+    names = ("S1", "s1", "R 2", "S3", "r  2", "T1")
+    rows = [f"m\t{name}\t9\t1\t1\t1\t2\t0.8" for name in names]
+    stderr = validate(table(tmp_path, *rows, header=HEADER + "\ttumour_content"))[1]
+    assert stderr.startswith("pyclone-pgsm: warning: are these one sample each, spelled in several ways?")
+    assert stderr.endswith(" are of different samples here: 'S1', 's1'; 'R 2', 'r  2'\n")
+    assert stderr.count("warning") == 1
+
+
 def test_warnings_of_validate(tmp_path: Path) -> None:
     rows = [f"m{place}\tS\t3\t97\t1\t1\t2\t0.8" for place in range(9)]
     stderr = validate(table(tmp_path, *rows, header=HEADER + "\ttumour_content"))[1]

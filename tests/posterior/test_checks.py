@@ -211,7 +211,7 @@ def test_error_rate_at_an_end(summary):
         "the error rate is at the largest value of its grid, 0.01, in 40 % of the draws:"
     )
     assert "germline variants" in warning
-    assert warning.endswith("set it with `error_rate` if you know it")
+    assert warning.endswith("Set it with `error_rate`, 0.001 if nothing else is known")
 
 
 def test_errors_like_variant_reads(summary):

@@ -10,7 +10,7 @@ import pytest
 
 from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.inputs.labels import read_labels
-from pyclone_pgsm.samplers.initial import check_init, initial_labels, is_file
+from pyclone_pgsm.samplers.initial import check_clusters, check_init, initial_labels, is_file
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -58,6 +58,15 @@ def test_random_starts_differ_and_others_leave_the_generator_alone() -> None:
 def test_more_clusters_than_observations() -> None:
     labels = initial_labels("random:1000000", 5, rng())
     assert labels.max() < 5
+
+
+def test_more_random_clusters_than_observations_are_refused() -> None:
+    for init in ("single", "random", "apart", "disconnected", "random:21", "labels:30.tsv"):
+        check_clusters(init, 21)
+    with pytest.raises(
+        UsageError, match="`init` random:22: more clusters than the 21 observations; use at most"
+    ):
+        check_clusters("random:22", 21)
 
 
 def test_labels_as_an_array() -> None:

@@ -158,6 +158,19 @@ def test_rmse_and_coverage() -> None:
     assert scores["coverage"] == 0.5
 
 
+def test_prevalences_of_a_truth_may_be_rounded_or_unknown(tmp_path: Path) -> None:
+    """As sums of fractions are, and as those of an outlier."""
+    path = tmp_path / "truth.tsv"
+    rows = ["a\tS\t1\t1.0000000000000002", "b\tS\t1\t-1e-17", "c\tS\t-1\t", "d\tS\t2\t0.25"]
+    path.write_text("\n".join(["mutation_id\tsample_id\tcluster\tccf", *rows]))
+    assert read_truth(path)["ccf"].tolist() == pytest.approx(
+        [1.0, 0.0, math.nan, 0.25], rel=0, abs=0, nan_ok=True
+    )
+    path.write_text("mutation_id\tsample_id\tcluster\tccf\na\tS\t1\t1.0001\n")
+    with pytest.raises(InputError, match=r"'1\.0001': out of range; expected a prevalence from 0 to 1"):
+        read_truth(path)
+
+
 def test_a_truth_that_cannot_be_is_refused(tmp_path: Path) -> None:
     """By row and column, as other tables."""
     header = "mutation_id\tsample_id\tcluster\tccf\n"

@@ -30,10 +30,13 @@ def test_parse(texts: list[str] | None, expected: object) -> None:
     [
         (
             ["half"],
-            "`tumour_content` 'half': must be a number or SAMPLE=number, like S1=0.8; or with its standard",
+            "`tumour_content` 'half': not a number; expected a number or SAMPLE=number, like S1=0.8; or with its",
         ),
-        (["S1=0.8±"], "`tumour_content` 'S1=0.8±': must be a number or SAMPLE=number"),
-        (["0.8±0.1±0.1"], "`tumour_content` '0.8±0.1±0.1': must be a number"),
+        (["S1=0.8±"], "`tumour_content` 'S1=0.8±': no value; expected a number or SAMPLE=number"),
+        (["60%"], "`tumour_content` '60%': not a number: write a share, 0.6 for 60 %; expected a number"),
+        (["S1=6.5 %±1"], "`tumour_content` 'S1=6.5 %±1': not a number: write a share, 0.065 for 6.5 %"),
+        (["S1=0,6"], "`tumour_content` 'S1=0,6': not a number: write a decimal point, not a comma"),
+        (["0.8±0.1±0.1"], "`tumour_content` '0.8±0.1±0.1': not a number; expected"),
         (["S1=0.8", "S1=0.7"], "`tumour_content` 'S1=0.7': sample 'S1' is given twice"),
         (["0.8", "0.7"], "`tumour_content`: one number for all samples is enough"),
         (["0.8", "S1=0.7"], "`tumour_content`: give one number for all samples, or one for each, not both"),
@@ -44,8 +47,8 @@ def test_parse(texts: list[str] | None, expected: object) -> None:
         (["S1=80±5"], "If this is a percentage, write 0.8"),
         (["0.8±0"], "`tumour_content` 0.8±0: the standard deviation must be above 0 and at most 0.5"),
         (["0.8+-0.6"], "`tumour_content` 0.8±0.6: the standard deviation must be above 0 and at most 0.5"),
-        (["0.8±nan"], "`tumour_content` '0.8±nan': must be a number"),
-        (["nan±0.1"], "`tumour_content` 'nan±0.1': must be a number"),
+        (["0.8±nan"], "`tumour_content` '0.8±nan': no value; expected a number"),
+        (["nan±0.1"], "`tumour_content` 'nan±0.1': no value; expected a number"),
     ],
 )
 def test_texts_that_cannot_be(texts: list[str], message: str) -> None:

@@ -58,13 +58,15 @@ MAF = CallTable(
         "sample_id": ("tumor_sample_barcode",),
         "ref_counts": ("t_ref_count",),
         "alt_counts": ("t_alt_count",),
+        "depth": ("t_depth",),
         "gene": ("hugo_symbol",),
         "filter": ("filter",),
         "status": ("mutation_status",),
         "build": ("ncbi_build",),
     },
     ("chrom", "pos", "ref", "alt", "sample_id", "ref_counts", "alt_counts"),
-    "a MAF without the reads of the two alleles cannot be used: a fraction alone does not tell them",
+    "a MAF without the reads of the two alleles, or those of the variant and the depth (t_depth), cannot be used: a "
+    "fraction alone does not tell them",
 )
 PLAIN = CallTable(
     {
@@ -137,8 +139,9 @@ def read_table(
 
 
 def _note_missing_columns(table: Table, kind: CallTable) -> None:
+    has_depth = "depth" in table and "alt_counts" in table
     for part in kind.required:
-        if part not in table:
+        if part not in table and not (part == "ref_counts" and has_depth):
             message = "this column is missing"
             if part in ("ref_counts", "alt_counts"):
                 message += f"; {kind.without_counts}"
@@ -176,15 +179,19 @@ def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
     if "other_alt" in table:  # a caller may write the reference as the second allele, or leave it empty
         is_other = (alt == ref) | (alt == "")
         alt = np.where(is_other, table.read("other_alt", allele, object, matters=matters & is_other), alt)
-    ref_counts, alt_counts = (
+    others = "ref_counts" if "ref_counts" in table else "depth"
+    other_counts, alt_counts = (
         table.read(part, values.READS, np.int64, _NO_COUNT, may_miss=True, matters=matters)
-        for part in ("ref_counts", "alt_counts")
+        for part in (others, "alt_counts")
     )
+    others_name, alt_name = (table.columns[part].name for part in (others, "alt_counts"))
+    ref_counts = other_counts if others == "ref_counts" else other_counts - alt_counts
     _note_other_variant_counts(table, alt_counts, matters)
     reasons = [
         why_not,
-        np.where(ref_counts == _NO_COUNT, f"{table.columns['ref_counts'].name} has no value", ""),
-        np.where(alt_counts == _NO_COUNT, f"{table.columns['alt_counts'].name} has no value", ""),
+        np.where(other_counts == _NO_COUNT, f"{others_name} has no value", ""),
+        np.where(alt_counts == _NO_COUNT, f"{alt_name} has no value", ""),
+        np.where(ref_counts < 0, f"{alt_name} is more than {others_name}", ""),
         [why_no_mutation(*pair) if "ref" in table else "" for pair in zip(ref, alt)],
     ]
     rows = pd.DataFrame(

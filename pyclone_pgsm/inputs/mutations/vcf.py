@@ -166,6 +166,8 @@ def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[in
     whys = [_why_not_somatic(name, value, header) for name, value in _STATUS.findall(info)]
     if header.marks_somatic and "SOMATIC" not in info.split(";"):
         whys.append(_GERMLINE_OF_OCTOPUS)
+    if header.germline_flags:
+        whys += [not_somatic("INFO", flag) for flag in info.split(";") if flag in header.germline_flags]
     counts = dict(_COUNTS_IN_INFO.findall(info))
     if len(header.samples) > 1:
         counts.pop(DP4, None)  # the reads of all samples together

@@ -20,6 +20,8 @@ _ID, _LENGTH = re.compile(r"(?:^|,)ID=([^,]+)"), re.compile(r"(?:^|,)length=(\d+
 _NAMED_BUILD = re.compile(r"##(?:reference|assembly)=(.*)|##contig=.*[<,]assembly=([^,>]+)")
 
 _STATUS, _VALUE = re.compile("##(INFO|FORMAT)=<ID=SS,"), re.compile(r"(\d)=([^,\"()]*\w)")
+_OF_NORMAL = re.compile("##INFO=<ID=(SHARED|NORMAL),Number=0,")
+"""Matches the flags that Lancet describes, always both."""
 _MAY_BE_SOMATIC = ("somatic", "wildtype", "reference")
 """Statuses to take: a sample without the mutation has data on it, too."""
 
@@ -42,6 +44,8 @@ class Header:
     """Values of the field SS, as described here, of mutations that are not somatic, and what they mean."""
     marks_somatic: bool = False
     """Whether records without the flag SOMATIC in INFO are of germline variants, as in files of Octopus."""
+    germline_flags: frozenset[str] = frozenset()
+    """Flags in INFO of mutations that the normal sample has, as in files of Lancet."""
 
 
 def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Header:
@@ -54,8 +58,17 @@ def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Hea
             width, samples = _sample_names(line, number, problems)
             tumours, normals = _declared(meta, "##tumor_sample="), _declared(meta, "##normal_sample=")
             marks_somatic = bool(_declared(meta, "##octopus="))
+            flags = frozenset(found[1] for found in map(_OF_NORMAL.match, meta) if found)
             return Header(
-                number, width, samples, tumours, normals, _build(meta), _not_somatic(meta), marks_somatic
+                number,
+                width,
+                samples,
+                tumours,
+                normals,
+                _build(meta),
+                _not_somatic(meta),
+                marks_somatic,
+                flags if len(flags) == 2 else frozenset(),
             )
         elif line.strip():
             raise problems.give_up(

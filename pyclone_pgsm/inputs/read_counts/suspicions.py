@@ -76,6 +76,7 @@ def suspicions(
         *(_two_patients(observations) or _only_calls(observations)),
         *(_mostly_gained(observations) if genotype_prior != CLONAL else []),
         *_same_sample_twice(observations),
+        *_names_alike(observations.sample_ids),
         *_other_normal_copies(observations),
         *_commented_out(observations),
     ]
@@ -94,6 +95,20 @@ def _same_sample_twice(observations: Observations) -> list[str]:
             names = listed([observations.sample_ids[d] for d in same])
             found.append(f"is a sample given twice? {names} have the same reads of every mutation")
     return found
+
+
+def _names_alike(samples: Sequence[str]) -> list[str]:
+    """Suspect samples whose names differ in nothing but capital letters and white space."""
+    alike: dict[str, list[str]] = {}
+    for name in samples:
+        alike.setdefault(" ".join(name.split()).casefold(), []).append(name)
+    names = [listed(same) for same in alike.values() if len(same) > 1]
+    if not names:
+        return []
+    return [
+        "are these one sample each, spelled in several ways? Names that differ only in capital letters or white space "
+        f"are of different samples here: {'; '.join(names)}"
+    ]
 
 
 def _other_normal_copies(observations: Observations) -> list[str]:

@@ -64,10 +64,20 @@ def test_mutations_that_stand_twice(tmp_path: Path) -> None:
     assert counts(variants) == [("T", "1:100:A:C", 30, 10)]
     assert [(os.path.basename(item.file), item.row, item.reason) for item in variants.left_out] == [
         ("a.vcf", 4, "this mutation stands already in row 3, with the same counts"),
-        ("a.vcf", 5, "this mutation stands already in row 3, with other counts"),
+        (
+            "a.vcf",
+            5,
+            "this mutation stands already in row 3, with other counts: 30 reference and 10 variant reads there, 30 "
+            "reference and 11 variant reads here",
+        ),
         ("a.vcf", 6, "AD has 2 numbers, 3 expected"),
         ("b.vcf", 3, f"this mutation stands already in row 3 of {first}, with the same counts"),
     ]
+    assert variants.warnings == [
+        "1 mutation given again in the same sample with other counts: the first counts are used, and left_out.tsv "
+        "names both: '1:100:A:C in T'"
+    ]
+    assert read(second).warnings == []
 
 
 @pytest.mark.parametrize(

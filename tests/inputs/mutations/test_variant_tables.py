@@ -132,10 +132,29 @@ def test_maf_named_tumor_is_named_after_the_file(tmp_path: Path) -> None:
 def test_maf_without_counts(tmp_path: Path) -> None:
     text = maf(maf_row()).replace("t_ref_count", "i_VAF").replace("t_alt_count", "i_depth")
     lines = message(write(tmp_path, text, "x.maf")).splitlines()
-    expected = "this column is missing; a MAF without the reads of the two alleles cannot be used: a fraction"
+    expected = "this column is missing; a MAF without the reads of the two alleles, or those"
     assert [line.split(expected)[0] for line in lines] == [
         "x.maf, row 2, column t_ref_count: ", "x.maf, row 2, column t_alt_count: ",
     ]  # fmt: skip
+
+
+def test_maf_with_depth_in_place_of_reference_counts(tmp_path: Path) -> None:
+    rows = [
+        maf_row(pos="1"),
+        maf_row(pos="2", depth="10"),
+        maf_row(pos="3", depth="9"),
+        maf_row(pos="4", depth=""),
+        maf_row(pos="5", alt_count="."),
+        maf_row(pos="6", depth="", alt_count="."),
+    ]
+    text = maf(*rows).replace("t_ref_count", "unknown")
+    variants = read(write(tmp_path, text, "x.maf"))
+    assert counts(variants) == [("S1", "17:1:C:T", 30, 10), ("S1", "17:2:C:T", 0, 10)]
+    assert [item.reason for item in variants.left_out] == [
+        "t_alt_count is more than t_depth", "t_depth has no value", "t_alt_count has no value", "t_depth has no value",
+    ]  # fmt: skip
+    only_depth = text.replace("t_alt_count", "i_VAF")
+    assert message(write(tmp_path, only_depth, "y.maf")).count("this column is missing") == 2
 
 
 def test_maf_of_which_no_row_has_counts(tmp_path: Path) -> None:

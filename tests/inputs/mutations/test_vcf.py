@@ -264,6 +264,27 @@ def test_germline_status_of_dragen(tmp_path: Path) -> None:
     assert len(read(path, all_filters=True).table) == 4
 
 
+def test_variants_that_the_normal_sample_of_lancet_has(tmp_path: Path) -> None:
+    """Only if the header describes both flags: others may mean something else by one of them."""
+    records = [
+        GOOD.replace("100", str(pos)).replace("DP=9", info)
+        for pos, info in enumerate(
+            ("SOMATIC;FETS=9", "SHARED;FETS=1", "FETS=1;NORMAL", "TUMOR", "SHARED=0"), start=1
+        )
+    ]
+    shared, normal = (
+        f'##INFO=<ID={name},Number=0,Type=Flag,Description="in the normal">' for name in ("SHARED", "NORMAL")
+    )
+    path = write(tmp_path, vcf(*records, meta=(shared, normal)))
+    variants = read(path)
+    assert variants.table["pos"].tolist() == [1, 4, 5]
+    assert [item.reason for item in variants.left_out] == [
+        f"INFO is {flag}, not somatic; `all_filters` takes it" for flag in ("SHARED", "NORMAL")
+    ]
+    assert len(read(path, all_filters=True).table) == 5
+    assert len(read(write(tmp_path, vcf(*records, meta=(shared,)), "other.vcf")).table) == 5
+
+
 def test_germline_variants_of_octopus(tmp_path: Path) -> None:
     records = [
         GOOD.replace("100", str(pos)).replace("DP=9", info)
