@@ -317,7 +317,7 @@ def test_means_far_from_0_have_the_digits_that_distinguish_them():
     )
     table = mixture_table(summary)
     assert "\n0\tday\t1\t2459117.91\t0.1812345\n" in table_text(table)
-    lines = MatrixAnalysis().lines(SimpleNamespace(summary=summary))
+    lines = MatrixAnalysis().lines(SimpleNamespace(summary=summary, clusters="2 clusters"))
     assert lines[2].split() == ["0", "1", "2459117.91", "±", "0.18", "3", "±", "0.18"]
     page = mixture_tables(summary, table, ["red", "blue"])[0]
     assert "<td>2.459e+06<" not in page
