@@ -25,7 +25,7 @@ from pyclone_pgsm.analyses.plan import Plan
 from pyclone_pgsm.analyses.results import PAGES, write_pages
 from pyclone_pgsm.analyses.run import Progress, fill_folder, start
 from pyclone_pgsm.analyses.run_json import run_report
-from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.errors import MissingTableError, TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
 from pyclone_pgsm.exports.answer import DEFAULT_PATIENT, complete
 from pyclone_pgsm.files import check_file, make_folder, remove_with, replacing_together
@@ -135,9 +135,9 @@ class Result:
 
     @property
     def left_out(self) -> pd.DataFrame:
-        """A copy of ``left_out.tsv``; UsageError if the data are not of a tumour."""
+        """A copy of ``left_out.tsv``; MissingTableError if the data are not of a tumour."""
         if "left_out.tsv" not in self._tables:
-            raise UsageError(f"{self.path}: only analyses of tumours have a table left_out")
+            raise MissingTableError(f"{self.path}: only analyses of tumours have a table left_out")
         return self._tables["left_out.tsv"].copy()
 
     @property

@@ -6,6 +6,7 @@ import copy
 import doctest
 import gc
 import html
+import inspect
 import json
 import math
 import os
@@ -455,6 +456,9 @@ def test_cluster_is_a_result(clustered: Result, tmp_path: Path) -> None:
     assert b"</html>" in clustered.report(tmp_path / "page.html").read_bytes()
     with pytest.raises(UsageError, match="is for tumours"):
         clustered.export("pyclone", tmp_path / "export")
+    with pytest.raises(UsageError, match="only analyses of tumours have a table left_out"):
+        clustered.left_out  # noqa: B018
+    assert "left_out" not in dict(inspect.getmembers(clustered))
     kept = cluster(matrix().values, settings=SHORT, out=tmp_path / "out")
     assert {"assignments.tsv", "clusters.tsv", "run.json", "trace.h5", "report.html", "plots"} <= {
         path.name for path in (tmp_path / "out").iterdir()
