@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from pyclone_pgsm.errors import PycloneError as PycloneError
     from pyclone_pgsm.estimator import SplitMergeMixture as SplitMergeMixture
     from pyclone_pgsm.inputs.read_counts.tables import read_tables as read_tables
+    from pyclone_pgsm.opening import open_trace as open_trace
     from pyclone_pgsm.posterior.states import Thresholds as Thresholds
     from pyclone_pgsm.results import Result as Result
-    from pyclone_pgsm.results import open_trace as open_trace
     from pyclone_pgsm.sampling.settings import Settings as Settings
     from pyclone_pgsm.tumour.options import ModelOptions as ModelOptions
 
@@ -29,7 +29,7 @@ _WHERE = {
     "Thresholds": "pyclone_pgsm.posterior.states",
     "analyze": "pyclone_pgsm.analysis",
     "cluster": "pyclone_pgsm.clustering",
-    "open_trace": "pyclone_pgsm.results",
+    "open_trace": "pyclone_pgsm.opening",
     "read_tables": "pyclone_pgsm.inputs.read_counts.tables",
     "to_arviz": "pyclone_pgsm.arviz",
 }

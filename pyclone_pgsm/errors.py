@@ -32,6 +32,10 @@ class UsageError(PycloneError, ValueError):
     """An option has a value that cannot be used, or options contradict each other. Also a ``ValueError``."""
 
 
+class MissingTableError(UsageError, AttributeError):
+    """A result of this kind of data has no such table. Also an ``AttributeError``, for ``hasattr`` and ``inspect``."""
+
+
 class DensityError(UsageError):
     """The joint density of a chain's state is not a finite number.
 

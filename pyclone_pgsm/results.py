@@ -1,7 +1,7 @@
 """A finished analysis from Python: a `Result` with tables, pictures, the report and exports.
 
-:func:`open_trace` makes it from existing files; :func:`pyclone_pgsm.analyze` and :func:`pyclone_pgsm.cluster` run new
-chains.
+:func:`pyclone_pgsm.open_trace` makes it from existing files; :func:`pyclone_pgsm.analyze` and
+:func:`pyclone_pgsm.cluster` run new chains.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.plan import Plan
 from pyclone_pgsm.analyses.results import PAGES, write_pages
 from pyclone_pgsm.analyses.run import Progress, fill_folder, start
-from pyclone_pgsm.analyses.run_json import how_summarised, run_report, thresholds_in
-from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.analyses.run_json import run_report
+from pyclone_pgsm.errors import MissingTableError, TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
 from pyclone_pgsm.exports.answer import DEFAULT_PATIENT, complete
 from pyclone_pgsm.files import check_file, make_folder, remove_with, replacing_together
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.registry import absolute
-from pyclone_pgsm.posterior.convergence import common_iterations, verdict_line
+from pyclone_pgsm.posterior.convergence import verdict_line
 from pyclone_pgsm.posterior.mixture import MixtureSummary
-from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
-from pyclone_pgsm.posterior.summarize import CRITERIA, SUMMARISERS, Findings, summarize
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
+from pyclone_pgsm.posterior.summarize import SUMMARISERS, Findings, summarize
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.priors import REGISTRY, CustomPrior, DirichletProcess, Prior
-from pyclone_pgsm.ranges import check_choice, check_kind, check_path, refuse
+from pyclone_pgsm.ranges import check_kind, check_path, refuse
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import Interrupted
 from pyclone_pgsm.trace import RunOptions, Trace
@@ -65,8 +65,8 @@ class Plots(SimpleNamespace):
 class Result:
     """A finished analysis of a tumour or of any other data.
 
-    It is returned by :func:`open_trace`, :func:`pyclone_pgsm.analyze` and :func:`pyclone_pgsm.cluster`. Tables and
-    numbers are in memory; pictures, the report and exports read the trace.
+    It is returned by :func:`pyclone_pgsm.open_trace`, :func:`pyclone_pgsm.analyze` and :func:`pyclone_pgsm.cluster`.
+    Tables and numbers are in memory; pictures, the report and exports read the trace.
 
     Parameters
     ----------
@@ -134,9 +134,9 @@ class Result:
 
     @property
     def left_out(self) -> pd.DataFrame:
-        """A copy of ``left_out.tsv``; UsageError if the data are not of a tumour."""
+        """A copy of ``left_out.tsv``; MissingTableError if the data are not of a tumour."""
         if "left_out.tsv" not in self._tables:
-            raise UsageError(f"{self.path}: only analyses of tumours have a table left_out")
+            raise MissingTableError(f"{self.path}: only analyses of tumours have a table left_out")
         return self._tables["left_out.tsv"].copy()
 
     @property
@@ -294,83 +294,6 @@ class Result:
         )
 
 
-@np.errstate(under="ignore")  # underflow is normal here, also if the caller lets numpy raise errors
-def open_trace(
-    path: Path | str,
-    *,
-    consensus: str | None = None,
-    burn_in: int | None = None,
-    thresholds: Thresholds | None = None,
-    likelihood: str | None = None,
-) -> Result:
-    """Return the result in an output folder or a trace.
-
-    Parameters
-    ----------
-    path : Path or str
-        A trace, or an output folder of ``analyze`` or ``cluster``, whose ``run.json`` gives defaults for the options.
-    consensus : str or None
-        Criterion of the consensus partition; None: that of the folder, else the default.
-    burn_in : int or None
-        Iterations to skip; None: those of the folder, else the burn-in of the run.
-    thresholds : Thresholds or None
-        Thresholds of presence and clonality; None: those of the folder, else the defaults.
-    likelihood : str or None
-        The trace's likelihood if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`).
-
-    Raises
-    ------
-    TraceError
-        There is no trace, or it is damaged.
-    UsageError
-        An option is invalid, or the thresholds are of a trace that is not of a tumour.
-    """
-    check_path("path", path, may_be_none=False)
-    check_choice("consensus", consensus, CRITERIA, may_be_none=True)
-    check_kind("likelihood", likelihood, str | None, "a text, path/to/file.py:Class")
-    if thresholds is not None:
-        thresholds = checked_thresholds(thresholds)
-    path = Path(path)
-    stored: dict[str, Any] = {}
-    notes: list[str] = []
-    if path.is_dir():
-        if not (path / TRACE).is_file():
-            raise TraceError(
-                f"{path}: holds no {TRACE}: give an output folder of analyze, or a trace, with the `consensus` "
-                "and `burn_in` that summarize was given"
-            )
-        stored = how_summarised(path / RUN)
-        path = path / TRACE
-    with Trace(path, likelihood) as trace:
-        if thresholds is not None and not isinstance(trace.data, TumourData):
-            raise UsageError(f"thresholds are for tumours; {path} is of {trace.options.model.likelihood!r}")
-        done = common_iterations(trace)
-        if stored.get("iterations", done) != done:
-            stored.pop("burn_in", None)
-            notes.append(
-                f"the tables in {path.parent} are of {stored['iterations']:,} iterations, the trace now has {done:,}, "
-                "which are used here: update the tables with pyclone-pgsm summarize"
-            )
-        elif not _made_from(trace.command, stored.get("command", trace.command)):
-            stored.pop("burn_in", None)
-            notes.append(
-                f"the tables in {path.parent} are not of the {TRACE} there, which is used here: give the trace from "
-                "which they were made, or update them with pyclone-pgsm summarize"
-            )
-        burn_in = stored.get("burn_in") if burn_in is None else burn_in
-        thresholds = thresholds_in(stored) if thresholds is None else thresholds
-        result = Result(trace, summarize(trace, consensus or stored.get("consensus"), burn_in, thresholds))
-    result.notes = notes
-    if "command" in stored and not notes:
-        result.command = stored["command"]
-    return result
-
-
-def stored_thresholds(path: Path) -> Thresholds:
-    """Return the thresholds of an output folder's tables; for a trace, the defaults."""
-    return thresholds_in(how_summarised(path / RUN)) if path.is_dir() else DEFAULT_THRESHOLDS
-
-
 def checked_plan(settings: Settings | None, prior: Prior | None) -> tuple[Settings, Prior]:
     """Return settings and prior, by default those of the package; raise UsageError for objects of other types."""
     settings = Settings() if settings is None else settings
@@ -423,9 +346,3 @@ def run_plan(
         if isinstance(problem, Interrupted):
             raise KeyboardInterrupt from None
         raise
-
-
-def _made_from(command: str, stored: str) -> bool:
-    """Whether tables with these commands, one a line, are those of a trace, perhaps summarised by one more command."""
-    own, lines = command.splitlines(), stored.splitlines()
-    return lines[: len(own)] == own and len(lines) <= len(own) + 1

@@ -28,7 +28,7 @@ LAYERS = (
     {"analyses", "simulate"},
     {"results", "testing"},
     {"analysis", "clustering"},
-    {"estimator"},
+    {"estimator", "opening"},
     {"cli"},
     {"__main__"},
 )

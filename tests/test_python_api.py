@@ -6,6 +6,7 @@ import copy
 import doctest
 import gc
 import html
+import inspect
 import math
 import os
 import pickle
@@ -15,11 +16,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import gammaln
 from small_runs import matrix, shorten, write_tumour
 from typer.testing import CliRunner
 
 import pyclone_pgsm
 from pyclone_pgsm import (
+    Clustering,
     ModelOptions,
     PycloneError,
     Result,
@@ -45,6 +48,7 @@ from pyclone_pgsm.errors import (
 )
 from pyclone_pgsm.inputs.read_counts.tables import sources_of
 from pyclone_pgsm.posterior.states import Thresholds
+from pyclone_pgsm.priors import CustomPrior
 from pyclone_pgsm.trace import Trace
 
 PLUGIN = Path(__file__).parents[1] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
@@ -453,6 +457,9 @@ def test_cluster_is_a_result(clustered: Result, tmp_path: Path) -> None:
     assert b"</html>" in clustered.report(tmp_path / "page.html").read_bytes()
     with pytest.raises(UsageError, match="is for tumours"):
         clustered.export("pyclone", tmp_path / "export")
+    with pytest.raises(UsageError, match="only analyses of tumours have a table left_out"):
+        clustered.left_out  # noqa: B018
+    assert "left_out" not in dict(inspect.getmembers(clustered))
     kept = cluster(matrix().values, settings=SHORT, out=tmp_path / "out")
     assert {"assignments.tsv", "clusters.tsv", "run.json", "trace.h5", "report.html", "plots"} <= {
         path.name for path in (tmp_path / "out").iterdir()
@@ -460,6 +467,24 @@ def test_cluster_is_a_result(clustered: Result, tmp_path: Path) -> None:
     np.testing.assert_array_equal(kept.draws, clustered.draws)  # type: ignore[attr-defined]
     with pytest.raises(OutputError, match="exists already"):
         cluster(matrix().values, settings=SHORT, out=tmp_path / "out")
+
+
+@pytest.mark.parametrize("likelihood", ["normal", f"{PLUGIN}:PoissonGamma"])
+def test_a_trace_of_a_matrix_is_opened_as_a_clustering(likelihood: str, tmp_path: Path) -> None:
+    values = matrix("counts").values
+    prior = CustomPrior(lambda j: -1.0 * j, gammaln)
+    made = cluster(values, likelihood, None, prior, SHORT, criterion="binder", trace=tmp_path / "trace.h5")
+    opened = open_trace(tmp_path / "trace.h5", consensus="binder", likelihood=likelihood)
+    assert isinstance(opened, Clustering)
+    for name in ("labels", "assignment_prob", "cluster_size", "draws", "chain_weights"):
+        np.testing.assert_array_equal(getattr(opened, name), getattr(made, name))
+    assert opened.settings == made.settings
+    for name, parameter in made.parameters.items():
+        np.testing.assert_array_equal(opened.parameters[name], parameter)
+    for name, drawn in made.hyperparameters.items():
+        np.testing.assert_array_equal(opened.hyperparameters[name], drawn)
+    np.testing.assert_array_equal(opened.predict_proba(values), made.predict_proba(values))
+    np.testing.assert_array_equal(opened.log_predictive(values), made.log_predictive(values))
 
 
 def test_the_temporary_trace_goes_with_the_result(tmp_path: Path) -> None:

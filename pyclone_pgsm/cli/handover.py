@@ -43,8 +43,8 @@ def report(
 
 def _opened(given: dict[str, Any], path: Path, likelihood: str | None = None) -> "Result":
     """Return the result in an output folder or a trace, with the conclusions that the options ask for."""
+    from pyclone_pgsm.opening import open_trace, stored_thresholds
     from pyclone_pgsm.posterior.states import Thresholds
-    from pyclone_pgsm.results import open_trace, stored_thresholds
 
     changed = {name: given[name] for name in Thresholds._fields if given[name] is not None}
     thresholds = stored_thresholds(path)._replace(**changed) if changed else None

@@ -2,7 +2,6 @@
 
 import math
 import reprlib
-import warnings
 from typing import Any
 
 import numpy as np
@@ -23,16 +22,14 @@ block: with many columns it determines what a cluster is. With few, the data of 
 prior prevents blocks that are not quite Normal from being split up."""
 ROWS_PER_COLUMN = 3
 """Many columns with fewer rows than so many for each cause a warning."""
-TYPICAL_CLUSTERS = 20
-"""Number of clusters of k-means that show how wide clusters may be; there are at least ten rows for each."""
-CLUSTERED_ROWS = 10_000
-"""Largest number of rows that k-means clusters."""
-FAR_TOO_WIDE, TOO_WIDE = 0.2, 0.5
+CLUSTERED_ROWS = 3000
+"""Largest number of rows that are clustered to see how wide clusters may be."""
+SCALES = 2.0 ** -np.arange(17)
+"""Scales at which the partitions found are compared. The smallest is also the least sum of squares of a column."""
+FAR_TOO_WIDE, TOO_WIDE = 0.3, 0.5
 """With a smaller :func:`weight_of_rows` the scale is inferred by default, and a given one causes a warning."""
-NARROW_PIECES = 0.1
-"""Largest weight of the rows of a single column, as a share of that of a Normal sample, that tells narrow clusters: it
-is 0.3 or more for smooth distributions with one peak (0.3 for a uniform one), and 0.07 for ten clusters 10 standard
-deviations apart."""
+FEWEST_ROWS = 20
+"""With fewer rows there is no such warning."""
 SHOWN = 10
 """Number of columns named in a message."""
 PREDICTIVE, MARGINAL = 0, 1
@@ -107,45 +104,55 @@ def dependent_columns(y: NDArray[np.float64]) -> tuple[int, str]:
 
 
 def weight_of_rows(y: NDArray[np.float64]) -> float:
-    """Return how much the rows (T, D) of a typical small cluster weigh against the prior of scale 1.
+    """Return how much the rows (T, D) of a typical cluster weigh against the prior of scale 1.
 
     The covariance of a cluster is estimated by its squared deviations from the mean, added to the scale matrix. The
-    weight is the ratio of the two, a geometric mean over the columns and the median over the rows. If it is far below
-    1, the prior decides how wide clusters are, and those that are narrower and near to each other are joined.
+    weight is the ratio of the two, a geometric mean over the columns and the median over the rows. If it is below 1,
+    the prior decides how wide clusters are, and those that are narrower and near to each other are joined.
 
-    A single column is cut into narrow pieces by k-means even if it has no clusters. Its weight is not known, and 1 is
-    returned, unless it is far below that of a Normal sample of equal size, and most values are distinct.
+    Clusters are those of Ward's method, and as many as the model prefers if the scale is free: no fixed number, because
+    fewer than there are would be wide, and more would be narrow in any data.
     """
-    from scipy.special import ndtri
+    from scipy.cluster.hierarchy import fcluster, ward
 
     thinned = y[:: math.ceil(len(y) / CLUSTERED_ROWS)]
     z = (thinned - thinned.mean(axis=0)) / np.sqrt(column_variances(y))
-    distinct = len(np.unique(z, axis=0))
-    weight = _weight_in_pieces(z, distinct)
-    if y.shape[1] == 1:
-        quantiles = ndtri((np.arange(len(z)) + 0.5) / len(z))[:, None]
-        if 2 * distinct < len(z) or weight > NARROW_PIECES * _weight_in_pieces(quantiles, len(z)):
-            return 1.0
-    return weight * len(y) / len(z)
+    z = np.unique(z, axis=0)  # equal rows would be a cluster of no width
+    x = (
+        z @ np.linalg.eigh(z.T @ z)[1][:, -MANY_COLUMNS:]
+    )  # rotated; of many columns, the principal components
+    T, D = x.shape
+    tables = np.stack([terms_by_count(T, D, D + 2.0, scale)[MARGINAL] for scale in SCALES])
+    numbers = [round(2.0 ** (0.5 * k)) for k in range(2, math.floor(2.0 * math.log2(max(T / 5.0, 1.0))) + 1)]
+    tree = ward(x) if numbers else None
+    partitions = [np.zeros(T, int), *(fcluster(tree, number, "maxclust") - 1 for number in numbers)]
+    labels = max(partitions, key=lambda labels: _log_joint(x, labels, tables))
+    blocks = [z[labels == k] for k in range(labels.max() + 1)]
+    deviations = np.stack([((block - block.mean(axis=0)) ** 2).sum(axis=0) for block in blocks])
+    weights = np.exp(np.log(np.maximum(deviations, SCALES[-1])).mean(axis=1))
+    return float(np.median(weights[labels])) * len(y) / len(z)
 
 
-def _weight_in_pieces(z: NDArray[np.float64], distinct: int) -> float:
-    """Return the weight of the rows (T, D) of standardised columns, see :func:`weight_of_rows`."""
-    from scipy.cluster.vq import kmeans2
+def _log_joint(x: NDArray[np.float64], labels: NDArray[np.int64], tables: NDArray[np.float64]) -> float:
+    """Return the log density of rows x (T, D) and blocks 0..K-1, up to a constant, at the best of SCALES.
 
-    clusters = max(1, min(TYPICAL_CLUSTERS, len(z) // 10, distinct // 2))
-    with warnings.catch_warnings(action="ignore"):  # some clusters may stay empty
-        _, labels = kmeans2(z, clusters, iter=20, minit="++", seed=0)
-    deviations = np.stack(
-        [((z[labels == k] - z[labels == k].mean(axis=0)) ** 2).sum(axis=0) for k in np.unique(labels)]
-    )
-    weights = np.exp(np.log(np.maximum(deviations, SMALLEST)).mean(axis=1))
-    of_rows = weights[np.unique(labels, return_inverse=True)[1]]
-    return float(np.median(of_rows))
+    The partition has the Dirichlet process prior of concentration 1. r0 equals the scale, so that the means of blocks
+    are expected to vary as the rows, and all blocks have the scale matrix A = scale I + sum of z z^T of
+    :mod:`pyclone_pgsm.likelihoods.normal`, here in the units of x.
+    """
+    from scipy.special import gammaln
+
+    nu0 = x.shape[1] + 2.0
+    z = np.column_stack([np.ones(len(x)), x])
+    counts = np.bincount(labels)
+    squares = np.stack([z[labels == k].T @ z[labels == k] for k in range(len(counts))])
+    log_dets = np.log(np.maximum(np.linalg.eigvalsh(squares), 0.0) + SCALES[:, None, None]).sum(axis=2)
+    terms = tables[:, counts] - 0.5 * (nu0 + counts) * log_dets + gammaln(counts)
+    return float((terms.sum(axis=1) + 0.5 * nu0 * (nu0 - 2.0) * len(counts) * np.log(SCALES)).max())
 
 
 def has_narrow_clusters(data: NDArray[np.float64]) -> bool:
-    """Whether the prior of scale 1 would far outweigh the rows of a small cluster of the data (T, D).
+    """Whether the prior of scale 1 would outweigh the rows of a typical cluster of the data (T, D).
 
     False for data whose scale cannot be inferred, or that will be refused.
     """
@@ -156,10 +163,10 @@ def has_narrow_clusters(data: NDArray[np.float64]) -> bool:
 
 def doubts_of_width(y: NDArray[np.float64], scale: float) -> list[str]:
     """Warn of a scale of the prior that may be too wide for the clusters of the data (T, D), if these are not few."""
-    if len(y) < TYPICAL_CLUSTERS or (weight := weight_of_rows(y) / scale) >= TOO_WIDE:
+    if len(y) < FEWEST_ROWS or (weight := weight_of_rows(y) / scale) >= TOO_WIDE:
         return []
     return [
-        "the prior expects clusters so wide that it outweighs the rows of a small cluster (their weight is "
+        "the prior expects clusters so wide that it outweighs the rows of a typical cluster (their weight is "
         f"{weight:.2g} of the prior's): clusters that plainly differ may be joined; compare with scale=infer"
     ]
 

@@ -22,13 +22,16 @@ class CustomPrior(Prior):
     Parameters
     ----------
     log_tau1_at : callable
-        Maps the numbers of blocks 1..T, a (T,) int64 array, to (T,) log tau1(j): finite up to some number of blocks,
+        Maps the numbers of blocks 1..n, an (n,) int64 array, to (n,) log tau1(j): finite up to some number of blocks,
         -inf for more.
     log_tau2_at : callable
-        Maps the block sizes 1..T to (T,) log tau2(n), all finite.
+        Maps the block sizes 1..n to (n,) log tau2(j), all finite.
 
     Notes
     -----
+    Both functions are called several times, with n = T for the T clustered observations, and with n = T + 1 because a
+    predictive density is that of one more. Their values must not depend on n.
+
     There are no hyperparameters, and :meth:`log_normaliser` is 0: the log joint probability in a trace is known up to
     a constant.
     """
@@ -69,17 +72,18 @@ class CustomPrior(Prior):
 
     @staticmethod
     def _table(what: str, function: LogFunction, num_observations: int) -> NDArray[np.float64]:
+        last = "T, or T + 1 for densities of new observations"
         try:
             given = np.asarray(function(np.arange(1, num_observations + 1)), float)
         except Exception as problem:
             raise UsageError(
-                f"the prior's {what} fails for the array of the numbers 1..{num_observations}, for which it is called "
-                f"once: {type(problem).__name__}: {problem}"
+                f"the prior's {what} fails for the array of the numbers 1..{num_observations} ({last}): "
+                f"{type(problem).__name__}: {problem}"
             ) from problem
         if given.shape != (num_observations,):
             raise UsageError(
                 f"the prior's {what} must give one number for each of 1..{num_observations}, "
-                f"not an array of shape {given.shape}"
+                f"not an array of shape {given.shape}; the last number is {last}"
             )
         return np.concatenate([[0.0], given])
 

@@ -22,6 +22,7 @@ PACKAGE = Path(pyclone_pgsm.__file__).parent
 KINDS = ("Observations", "DataMatrix", "TumourData", "MatrixData", "Summary", "MixtureSummary")
 OWN = {
     "trace/reader.py": "Trace.data_of, the one place that refuses data of another kind than is asked for",
+    "opening.py": "thresholds are of tumours only, and a matrix has more than a Result",
     "results.py": "exports are of tumours only",
 }
 """Modules that may ask for the class of data or of a summary, and why."""

@@ -25,7 +25,8 @@ from pyclone_pgsm.exports.maf import copy_number_calls
 from pyclone_pgsm.exports.source import Mutations
 from pyclone_pgsm.inputs.observations import PLACEHOLDERS, Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
-from pyclone_pgsm.results import Result, open_trace
+from pyclone_pgsm.opening import open_trace
+from pyclone_pgsm.results import Result
 from pyclone_pgsm.scoring.truth import score
 from pyclone_pgsm.tumour.options import ModelOptions
 

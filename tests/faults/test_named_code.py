@@ -16,8 +16,8 @@ from pyclone_pgsm.analyses import matrix_input
 from pyclone_pgsm.analyses import plan as plan_module
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.likelihoods.model import FixedModel
+from pyclone_pgsm.opening import open_trace
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.results import open_trace
 from pyclone_pgsm.sampling.chain import ChainState, Records
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace, TraceWriter, create_trace

@@ -491,6 +491,30 @@ def test_the_scale_of_narrow_clusters_is_inferred():
     assert few.warnings[-1] == Normal.doubts(narrow, {"scale": 1.0})[0]
 
 
+@pytest.mark.parametrize(
+    ("grid", "rows"), [((5, 5), 30), ((6, 5), 25), ((8, 5), 25), ((8, 5), 100), ((10, 10), 30)]
+)
+def test_the_scale_is_inferred_of_any_number_of_clusters(grid, rows):
+    """Clouds 10 standard deviations apart. A fixed number of pieces would straddle several if there are more clouds."""
+    centres = 10.0 * np.repeat(np.argwhere(np.ones(grid)), rows, axis=0)
+    clouds = centres + np.random.default_rng(5).normal(size=centres.shape)
+    assert Normal.inferred_by_default(clouds, {}) == ["scale"]
+
+
+@pytest.mark.parametrize("columns", [2, 3, 5])
+def test_the_scale_of_clusters_that_are_not_normal_is_not_inferred(columns):
+    """They would be cut into pieces that are more nearly Normal."""
+    rng = np.random.default_rng(3)
+    shapes = [rng.normal, rng.random, rng.exponential, rng.laplace, rng.lognormal]
+    draws = [shape(size=(600, columns)) for shape in shapes]
+    draws += [rng.standard_t(2, (600, columns)), rng.poisson(6, (600, columns))]
+    labels = rng.integers(3, size=600)
+    for drawn in draws:
+        apart = 8.0 * drawn.std(axis=0) * np.eye(3, columns)[labels]
+        for values in (drawn, drawn + apart):
+            assert Normal.inferred_by_default(values.astype(float), {}) == []
+
+
 @pytest.mark.parametrize("rows", [250, 2000, 20_000])
 def test_narrow_clusters_of_a_single_column(rows):
     """k-means cuts any column into narrow pieces; only those of narrow clusters are much narrower than usual."""

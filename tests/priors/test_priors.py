@@ -550,7 +550,7 @@ def test_what_is_no_log_tau1(log_tau1: Callable[[Any], Any], message: str) -> No
         (lambda n: np.where(n == 4, -np.inf, 0.0), r"must be finite, but log tau2\(4\) is -inf"),
         (
             math.lgamma,
-            r"^the prior's log tau2 fails for the array of the numbers 1..5, for which it is called once: TypeError: ",
+            r"^the prior's log tau2 fails for the array of the numbers 1..5 \(T, or T \+ 1 for .*\): TypeError: ",
         ),
         (
             lambda n: ["many"] * 5,

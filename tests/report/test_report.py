@@ -27,10 +27,10 @@ from typer.testing import CliRunner
 from pyclone_pgsm.analyses.results import write_results
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.cli import app as cli
+from pyclone_pgsm.opening import open_trace
 from pyclone_pgsm.posterior.convergence import verdict_line
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.report.sections import warnings
-from pyclone_pgsm.results import open_trace
 from pyclone_pgsm.tumour.base_measure import is_weight
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -1,0 +1,106 @@
+"""The result in an existing output folder or trace: :func:`open_trace`."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyclone_pgsm.analyses.run_json import how_summarised, thresholds_in
+from pyclone_pgsm.clustering import Clustering
+from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.posterior.convergence import common_iterations
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
+from pyclone_pgsm.posterior.summarize import CRITERIA, summarize
+from pyclone_pgsm.ranges import check_choice, check_kind, check_path
+from pyclone_pgsm.results import RUN, TRACE, Result
+from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.trace.tumour import TumourData
+
+
+@np.errstate(under="ignore")  # underflow is normal here, also if the caller lets numpy raise errors
+def open_trace(
+    path: Path | str,
+    *,
+    consensus: str | None = None,
+    burn_in: int | None = None,
+    thresholds: Thresholds | None = None,
+    likelihood: str | None = None,
+) -> Result:
+    """Return the result in an output folder or a trace.
+
+    Parameters
+    ----------
+    path : Path or str
+        A trace, or an output folder of ``analyze`` or ``cluster``, whose ``run.json`` gives defaults for the options.
+    consensus : str or None
+        Criterion of the consensus partition; None: that of the folder, else the default.
+    burn_in : int or None
+        Iterations to skip; None: those of the folder, else the burn-in of the run.
+    thresholds : Thresholds or None
+        Thresholds of presence and clonality; None: those of the folder, else the defaults.
+    likelihood : str or None
+        The trace's likelihood if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`).
+
+    Returns
+    -------
+    Result
+        A :class:`~pyclone_pgsm.clustering.Clustering` if the data are not of a tumour.
+
+    Raises
+    ------
+    TraceError
+        There is no trace, or it is damaged.
+    UsageError
+        An option is invalid, or the thresholds are of a trace that is not of a tumour.
+    """
+    check_path("path", path, may_be_none=False)
+    check_choice("consensus", consensus, CRITERIA, may_be_none=True)
+    check_kind("likelihood", likelihood, str | None, "a text, path/to/file.py:Class")
+    if thresholds is not None:
+        thresholds = checked_thresholds(thresholds)
+    path = Path(path)
+    stored: dict[str, Any] = {}
+    notes: list[str] = []
+    if path.is_dir():
+        if not (path / TRACE).is_file():
+            raise TraceError(
+                f"{path}: holds no {TRACE}: give an output folder of analyze, or a trace, with the `consensus` "
+                "and `burn_in` that summarize was given"
+            )
+        stored = how_summarised(path / RUN)
+        path = path / TRACE
+    with Trace(path, likelihood) as trace:
+        if thresholds is not None and not isinstance(trace.data, TumourData):
+            raise UsageError(f"thresholds are for tumours; {path} is of {trace.options.model.likelihood!r}")
+        done = common_iterations(trace)
+        if stored.get("iterations", done) != done:
+            stored.pop("burn_in", None)
+            notes.append(
+                f"the tables in {path.parent} are of {stored['iterations']:,} iterations, the trace now has {done:,}, "
+                "which are used here: update the tables with pyclone-pgsm summarize"
+            )
+        elif not _made_from(trace.command, stored.get("command", trace.command)):
+            stored.pop("burn_in", None)
+            notes.append(
+                f"the tables in {path.parent} are not of the {TRACE} there, which is used here: give the trace from "
+                "which they were made, or update them with pyclone-pgsm summarize"
+            )
+        burn_in = stored.get("burn_in") if burn_in is None else burn_in
+        thresholds = thresholds_in(stored) if thresholds is None else thresholds
+        kind = Result if isinstance(trace.data, TumourData) else Clustering
+        result = kind(trace, summarize(trace, consensus or stored.get("consensus"), burn_in, thresholds))
+    result.notes = notes
+    if "command" in stored and not notes:
+        result.command = stored["command"]
+    return result
+
+
+def stored_thresholds(path: Path) -> Thresholds:
+    """Return the thresholds of an output folder's tables; for a trace, the defaults."""
+    return thresholds_in(how_summarised(path / RUN)) if path.is_dir() else DEFAULT_THRESHOLDS
+
+
+def _made_from(command: str, stored: str) -> bool:
+    """Whether tables with these commands, one a line, are those of a trace, perhaps summarised by one more command."""
+    own, lines = command.splitlines(), stored.splitlines()
+    return lines[: len(own)] == own and len(lines) <= len(own) + 1
