@@ -118,9 +118,8 @@ def weight_of_rows(y: NDArray[np.float64]) -> float:
     thinned = y[:: math.ceil(len(y) / CLUSTERED_ROWS)]
     z = (thinned - thinned.mean(axis=0)) / np.sqrt(column_variances(y))
     z = np.unique(z, axis=0)  # equal rows would be a cluster of no width
-    x = (
-        z @ np.linalg.eigh(z.T @ z)[1][:, -MANY_COLUMNS:]
-    )  # rotated; of many columns, the principal components
+    components = np.linalg.eigh(z.T @ z)[1][:, -MANY_COLUMNS:]  # the principal ones of many columns, else all
+    x = z @ components
     T, D = x.shape
     tables = np.stack([terms_by_count(T, D, D + 2.0, scale)[MARGINAL] for scale in SCALES])
     numbers = [round(2.0 ** (0.5 * k)) for k in range(2, math.floor(2.0 * math.log2(max(T / 5.0, 1.0))) + 1)]
