@@ -99,10 +99,10 @@ def _course(name: str, values: NDArray[Any], traces: Traces) -> str:
         lines.append(
             f'<line x1="{x:.1f}" x2="{x:.1f}" y1="6" y2="{HEIGHT - BOTTOM}" stroke-dasharray="4 3"/>'
         )
-    top, bottom = (10**each if logarithmic else each for each in (high, low))
+    top, bottom = (f"{10**each:.3g}" if logarithmic else f"{each:.5g}" for each in (high, low))
     texts = [
-        (LEFT - 5, 13, "end", "binomial" if is_binomial else f"{top:.5g}"),
-        (LEFT - 5, HEIGHT - BOTTOM, "end", f"{bottom:.5g}"),
+        (LEFT - 5, 13, "end", "binomial" if is_binomial else top),
+        (LEFT - 5, HEIGHT - BOTTOM, "end", bottom),
         (LEFT, HEIGHT - 4, "start", f"{first:,.0f}"),
         (WIDTH - 6, HEIGHT - 4, "end", f"iteration {last:,.0f}"),
     ]

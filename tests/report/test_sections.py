@@ -43,7 +43,7 @@ def test_infinite_precisions_are_binomial(burn_in: int) -> None:
     finite = [[50.0, 100.0, 200.0, 100.0]]
     for values, top in (
         (draws, "binomial"),
-        (finite, f"{200 * (200 / (100 if burn_in else 50)) ** 0.05:.5g}"),
+        (finite, f"{200 * (200 / (100 if burn_in else 50)) ** 0.05:.3g}"),
     ):
         traces = Traces({"precision:S": np.array(values)}, burn_in, np.arange(1, 5))
         [(name, picture)] = chain_pictures(traces)
