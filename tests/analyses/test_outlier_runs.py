@@ -83,7 +83,8 @@ def test_artefacts_are_found_and_make_no_clusters(trace: Path, tmp_path: Path) -
     assert summary_lines(replace(result, left_out=[LeftOut("table.tsv", 2, "m1", "S", "no reads")] * 2))[
         0
     ] == (
-        "60 mutations in 3 samples: 3 clusters, 6 outliers (cluster -1); 2 left out or changed (left_out.tsv)"
+        "60 mutations in 3 samples: 3 clusters (95 % of the draws have 3 to 5), 6 outliers (cluster -1); "
+        "2 left out or changed (left_out.tsv)"
     )
     assert len(list((tmp_path / "plots").iterdir())) == 6
 
@@ -250,7 +251,7 @@ def test_all_are_outliers(tmp_path: Path) -> None:
     assert result.summary.num_clusters == 0
     assert (
         summary_lines(replace(result, left_out=[]))[0]
-        == "1 mutation in 3 samples: 0 clusters, 1 outlier (cluster -1)"
+        == "1 mutation in 3 samples: 0 clusters (95 % of the draws have 0 to 1), 1 outlier (cluster -1)"
     )
     assert len(pd.read_csv(tmp_path / "out" / "clusters.tsv", sep="\t")) == 0
     names = {path.stem for path in (tmp_path / "out" / "plots").iterdir()}
