@@ -135,8 +135,11 @@ class Model(Protocol):
         """
         return log_member
 
-    def watched(self, likelihood: Any, partition: Partition) -> NDArray[np.float32]:
-        """Return quantities of some fixed observations, (W,), with which the convergence of chains is checked."""
+    def watched(self, likelihood: Any, partition: Partition, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return quantities of some fixed observations, (W,), with which the convergence of chains is checked.
+
+        They are functions of the state or, like the parameters of blocks, drawn given it.
+        """
         return np.empty(0, np.float32)
 
     def forget(self) -> None:

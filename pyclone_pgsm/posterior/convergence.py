@@ -81,7 +81,8 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]], verdict: Verdict) -> l
 def monitor_of(trace: Trace) -> Monitor:
     """Return a monitor with all saved iterations of a trace."""
     names = quantities(trace)
-    rule = Rule(frozenset(trace.options.first_prior.hyperparameters), trace.data.immaterial_above)
+    of_priors = {*trace.options.first_prior.hyperparameters, *trace.data.prior_parameters}
+    rule = Rule(frozenset(of_priors), trace.data.immaterial_above)
     monitor = Monitor(len(trace.data.names), len(trace.chains), names[2:], rule)
     for k, chain in enumerate(trace.chains):
         for rows in trace.blocks_of_rows(k):

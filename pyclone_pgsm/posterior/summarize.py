@@ -41,7 +41,6 @@ from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import adjusted_rand
 from pyclone_pgsm.trace import Trace
-from pyclone_pgsm.tumour.base_measure import is_weight
 
 DEFAULT_CRITERION = "vi"
 """For all kinds of data: "vi" does not split clusters that the draws split at different places (docs/evidence.md)."""
@@ -162,21 +161,16 @@ def _doubts_of_length(trace: Trace, verdict: Verdict) -> list[str]:
 
 
 def _doubts_of_chains(
-    trace: Trace, diagnostics: list[Diagnostic], rows: list[NDArray[np.int64]]
+    verdict: Verdict, diagnostics: list[Diagnostic], rows: list[NDArray[np.int64]]
 ) -> list[str]:
     """Warn if chains disagree, or are too short to tell."""
-    not_asked = set(trace.options.first_prior.hyperparameters)
-    weights = [each for each in diagnostics if is_weight(each.name)]
-    not_asked |= {each.name for each in sorted(weights, key=lambda each: -np.nan_to_num(each.rhat))[1:]}
-    immaterial_above = trace.data.immaterial_above
+    required = {check.name for check in verdict.quantities if check.is_required}
     who = "the chains disagree" if len(rows) > 1 else "the chain has not settled"
     warnings = [
         f"{who} on {each.name} (R-hat {np.ceil(1000.0 * each.rhat) / 1000.0:.3f}, wanted below {RHAT_WARNING}): "
         "run more iterations"
         for each in diagnostics
-        if each.rhat > RHAT_WARNING
-        and each.name not in not_asked
-        and not each.lower > immaterial_above.get(each.name.partition(":")[0], np.inf)
+        if each.rhat > RHAT_WARNING and each.name in required
     ]
     if min(map(len, rows)) < FEWEST_DRAWS:
         warnings.append(
@@ -239,7 +233,7 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
     warnings = [
         *_doubts_of_burn_in(trace, burn_in),
         *_doubts_of_length(trace, verdict),
-        *_doubts_of_chains(trace, diagnostics, kept),
+        *_doubts_of_chains(verdict, diagnostics, kept),
         *([weights_said] if weights_said else []),
         *_doubts_of_limit(trace, rows),
         *_disagreement(draws, division, criterion, summary.labels, rng),

@@ -194,7 +194,7 @@ def advance(
             records.values.append(values)
             records.moves.append(np.array(infos, np.int64))
             if settings.watch:
-                records.watched.append(model.watched(likelihood, partition))
+                records.watched.append(model.watched(likelihood, partition, rng))
             records.seconds.append(time.perf_counter() - started)
     return checkpoint or state_now(), records, iteration == iterations
 

@@ -13,8 +13,9 @@ probability that the two share a block. Its standard deviation between chains mu
 pairs, except those that are always together, or never, in all chains. (For splits of a phylogeny: Lakner et al. 2008,
 Syst. Biol. 57, 86.)
 
-The concentration and the discount of the partition prior are reported but not checked, and neither is a hyperparameter
-in a range where it no longer makes a difference (:attr:`Rule.beyond`).
+Parameters of priors, such as the concentration, are reported but not checked: they matter only through the partition
+and the parameters of its blocks, which are checked. Neither is a hyperparameter in a range where it no longer makes a
+difference (:attr:`Rule.beyond`).
 
 The rule is checked at predefined numbers of iterations (:func:`checks`). The burn-in is the shortest of a few lengths,
 at most half of the iterations, with which the rule is fulfilled.
@@ -47,8 +48,8 @@ WATCHED = "watched"
 class Rule:
     """Which quantities are checked: all but those that are only ``reported``, and those beyond a limit.
 
-    ``beyond`` has the value above which the quantity of this name, or named ``NAME:SAMPLE``, makes no difference: it is
-    not checked if 97.5 % of its draws are larger.
+    ``beyond`` has the value above which the quantity of this name makes no difference: it is not checked if 97.5 % of
+    its draws are larger. A name stands for those of all samples, ``NAME:SAMPLE``, too.
     """
 
     reported: frozenset[str] = frozenset()
@@ -56,10 +57,10 @@ class Rule:
 
     def checks(self, name: str, values: NDArray[np.float64]) -> bool:
         """Whether the quantity of this name, with these draws, is checked."""
-        limit = self.beyond.get(name.partition(":")[0], np.inf)
-        return (
-            name not in self.reported and not float(np.quantile(values, 0.025, method="inverted_cdf")) > limit
-        )
+        name = name.partition(":")[0]
+        if name in self.reported:
+            return False
+        return not np.quantile(values, 0.025, method="inverted_cdf") > self.beyond.get(name, np.inf)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ class MatrixData:
     """Always empty: a matrix is used as a whole, or rejected."""
     immaterial_above: ClassVar[Mapping[str, float]] = {}
     """Always empty: no parameter has such a value."""
+    prior_parameters: ClassVar[tuple[str, ...]] = ()
+    """Always empty: only the likelihood has parameters."""
     matrix: DataMatrix
     options: MatrixOptions
 

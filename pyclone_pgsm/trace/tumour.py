@@ -19,6 +19,7 @@ from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.trace.hyperparameters import values_of
 from pyclone_pgsm.trace.structure import check_members, group_of, read, read_texts, write_array, write_texts
 from pyclone_pgsm.trace.values import Fault, Values, check_keys, check_names, of_column, refuse, shown, within
+from pyclone_pgsm.tumour.base_measure import ABSENT, CLONAL
 from pyclone_pgsm.tumour.options import TumourOptions
 
 CELL_ENDS = re.compile("[\t\n\r\0]")
@@ -41,6 +42,8 @@ class TumourData:
     """Reads of mutations, what was left out or changed of the input, and what the user should check in it."""
 
     kind: ClassVar[str] = "tumour"
+    prior_parameters: ClassVar[tuple[str, ...]] = (ABSENT, CLONAL)
+    """Parameters of the prior of prevalences, which have one value for each sample."""
     observations: Observations
     left_out: list[LeftOut]
     options: TumourOptions

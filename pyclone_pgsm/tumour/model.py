@@ -30,7 +30,6 @@ from pyclone_pgsm.likelihoods.pyclone import (
     PyClone,
     draw_grid_points,
     make_pyclone,
-    mean_prevalences,
     with_base,
 )
 from pyclone_pgsm.partition import Partition, PartitionPrior
@@ -412,14 +411,16 @@ class PyCloneModel(Model):
             return 0
         return int(compiled_for(exchange, PyClone)(likelihood, partition, delta, times, rng))
 
-    def watched(self, likelihood: PyClone, partition: Partition) -> NDArray[np.float32]:
-        """Return the posterior means, given the partition, of the prevalences of :func:`watched_cells`, (W,).
+    def watched(
+        self, likelihood: PyClone, partition: Partition, rng: np.random.Generator
+    ) -> NDArray[np.float32]:
+        """Draw the prevalences of :func:`watched_cells`, (W,), from their posterior given the partition.
 
         For an outlier this is the prevalence of the cluster whose label it has.
         """
         mutations, samples = self._watched
-        means = compiled_for(mean_prevalences, PyClone)(likelihood, self.grid, partition)
-        return means[partition.position[partition.labels[mutations]], samples].astype(np.float32)
+        points = draw_grid_points(likelihood, partition, rng)
+        return self.grid[points[partition.position[partition.labels[mutations]], samples]].astype(np.float32)
 
     def log_hyperprior(self, values: Values) -> float:
         log_p = super().log_hyperprior(values)

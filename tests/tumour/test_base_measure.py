@@ -21,7 +21,7 @@ from small_runs import bits, run
 
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.pyclone import PyClone, draw_grid_points, mean_prevalences
+from pyclone_pgsm.likelihoods.pyclone import PyClone, draw_grid_points
 from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
@@ -38,7 +38,7 @@ from pyclone_pgsm.tumour.base_measure import (
     weight_names,
 )
 from pyclone_pgsm.tumour.grid import prevalence_grid
-from pyclone_pgsm.tumour.model import PyCloneModel
+from pyclone_pgsm.tumour.model import PyCloneModel, watched_cells
 from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
 WEIGHTS = np.array([[0.7, 0.1, 0.2], [0.05, 0.9, 0.05]])
@@ -192,7 +192,9 @@ def test_drawn_points_are_of_the_components_by_their_definition(
             np.testing.assert_allclose(found, WEIGHTS[1], atol=0.03)
 
 
-def test_mean_prevalences_by_their_definition(deep: tuple[PyCloneModel, NDArray[np.int32]]) -> None:
+def test_watched_prevalences_are_drawn_from_the_posterior_of_the_block(
+    deep: tuple[PyCloneModel, NDArray[np.int32]],
+) -> None:
     """Also after sweeps that add observations and take them away."""
     model, labels = deep
     likelihood = model.likelihood(values(WEIGHTS))
@@ -201,14 +203,20 @@ def test_mean_prevalences_by_their_definition(deep: tuple[PyCloneModel, NDArray[
     partition, rng = built(likelihood, labels), np.random.default_rng(1)
     for _ in range(3):
         partition, _ = compiled_for(gibbs_sweep, PyClone)(likelihood, tables, partition, model.order, rng)
-    found = compiled_for(mean_prevalences, PyClone)(likelihood, model.grid, partition)
-    blocks = partition.position[partition.labels]
-    assert found.shape == (blocks.max() + 1, 2)
-    for b, d in np.ndindex(found.shape):
-        rows = likelihood.index[blocks == b, d]
+    draws = 4000
+    found = np.array([model.watched(likelihood, partition, rng) for _ in range(draws)], float)
+    mutations, samples = watched_cells(40, 2)
+    assert found.shape == (draws, 40)
+    grid = enumeration.learned_grid(401)
+    for column, (mutation, d) in enumerate(zip(mutations, samples)):
+        rows = likelihood.index[partition.labels == partition.labels[mutation], d]
         log_p = likelihood.log_base[d] + likelihood.xi[rows[rows >= 0]].sum(axis=0)
         p = np.exp(log_p - log_p.max())
-        assert found[b, d] == pytest.approx(p @ enumeration.learned_grid(401) / p.sum(), rel=1e-7)
+        p /= p.sum()
+        mean = p @ grid
+        sd = np.sqrt(p @ (grid - mean) ** 2)
+        assert found[:, column].mean() == pytest.approx(mean, abs=4.5 * sd / np.sqrt(draws) + 1e-7)
+        assert found[:, column].std() == pytest.approx(sd, rel=0.1, abs=1e-7)
 
 
 def test_outliers_tell_nothing_of_the_weights() -> None:

@@ -1,4 +1,4 @@
-"""Draws and posterior means of the blocks' prevalences."""
+"""Draws of the blocks' prevalences."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,17 +40,3 @@ def draw_point(likelihood, stat, d, uniform):
         k += 1
         below += stat[part.weights + k]
     return k
-
-
-def mean_prevalences(likelihood, grid, partition):
-    """Return the posterior mean of the prevalence of each block in each sample, (K, D); `grid` (G,) prevalences."""
-    D = likelihood.index.shape[1]
-    G, C = likelihood.xi.shape[1], likelihood.low.shape[1]
-    means = np.zeros((partition.counter[0], D))
-    for b in range(partition.counter[0]):
-        stat = partition.stats[partition.active[b]]
-        for d in range(D):
-            part = part_of(0, d, G, C)
-            for k in range(int(stat[part.lo]), int(stat[part.hi])):
-                means[b, d] += stat[part.weights + k] * grid[k]
-    return means
