@@ -9,7 +9,7 @@ from pyclone_pgsm.exports.answer import Answer, ExportOptions
 from pyclone_pgsm.inputs.genome import chromosome
 from pyclone_pgsm.inputs.mutations.model import VariantFile, allele, mutation_id, trimmed
 from pyclone_pgsm.inputs.mutations.naming import choose_samples
-from pyclone_pgsm.inputs.problems import FileProblems, raise_any
+from pyclone_pgsm.inputs.problems import FileProblems
 from pyclone_pgsm.inputs.values import is_number
 
 
@@ -47,8 +47,7 @@ def samples_of(
         return found
     problems = FileProblems(str(path))
     given = {options.source_sample: None} if options.source_sample is not None else {}
-    chosen = choose_samples(VariantFile(path, given), (), names, declared, problems, normals)
-    raise_any(problems)
+    chosen = choose_samples(VariantFile(path, given), (), names, declared, problems, normals).names
     found = {name: place[given] for name, given in chosen.items() if given in place}
     if not found:
         raise problems.give_up(

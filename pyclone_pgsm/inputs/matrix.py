@@ -87,7 +87,7 @@ def _note_row_name_problems(table: Matrix, problems: FileProblems) -> None:
             if first.setdefault(name, row) != row:
                 raise ValueError(f"row {first[name]} has this name, too; names of rows are distinct")
         except ValueError as fault:
-            problems.add_one_of("name", str(fault), row, value=name)
+            problems.add(str(fault), row, value=name, kind="name")
 
 
 # --- arrays -------------------------------------------------------------------------------------------------

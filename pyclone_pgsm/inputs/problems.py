@@ -33,29 +33,29 @@ class FileProblems:
     def __init__(self, file: str) -> None:
         self.file = storable(file)
         self.unlisted = 0
-        self._found: list[Problem] = []
+        self.found: list[Problem] = []
         self._times: Counter[str] = Counter()
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self.found)
 
     def add(
-        self, message: str, row: int | None = None, column: str | None = None, value: str | None = None
+        self,
+        message: str,
+        row: int | None = None,
+        column: str | None = None,
+        value: str | None = None,
+        kind: str | None = None,
     ) -> None:
-        """Note one problem; see `pyclone_pgsm.errors.Problem`."""
+        """Note one problem; see `pyclone_pgsm.errors.Problem`. Of one ``kind``, only `LISTED` are kept."""
+        if kind is not None:
+            self._times[kind] += 1
+            if self._times[kind] > LISTED:
+                self.unlisted += 1
+                return
         if value is not None and len(value) > _LONGEST_VALUE:
             value = value[:_LONGEST_VALUE] + "..."
-        self._found.append(Problem(self.file, message, row, column, value))
-
-    def add_one_of(
-        self, kind: str, message: str, row: int, column: str | None = None, value: str | None = None
-    ) -> None:
-        """Note a problem of a kind that is found one at a time: the first `LISTED` are kept, the rest counted."""
-        self._times[kind] += 1
-        if self._times[kind] <= LISTED:
-            self.add(message, row, column, value)
-        else:
-            self.unlisted += 1
+        self.found.append(Problem(self.file, message, row, column, value))
 
     def keep_first(self, faults: Sequence[T]) -> Sequence[T]:
         """Return the first `LISTED` faults of one kind; the rest are counted in ``unlisted``."""
@@ -67,14 +67,10 @@ class FileProblems:
         self.add(message, row, value=value)
         return input_error([self])
 
-    def in_order(self) -> list[Problem]:
-        """Return the problems sorted by row; those of the file as a whole come first."""
-        return sorted(self._found, key=lambda problem: problem.row or 0)
-
 
 def input_error(found: Sequence[FileProblems]) -> InputError:
-    """Return one error for all files, in the order given."""
-    problems = [problem for file in found for problem in file.in_order()]
+    """Return one error for all files, in the order given; of each file, by row, after problems of the whole file."""
+    problems = [problem for file in found for problem in sorted(file.found, key=lambda each: each.row or 0)]
     return InputError(problems, unlisted=sum(file.unlisted for file in found))
 
 

@@ -106,12 +106,12 @@ def _check_alleles(read: Mapping[str, Variants], problems_of: Mapping[str, FileP
     elif without:
         table = pd.concat([read[file].table for file in without])
         for row, first in repeated(table, ["sample_id", "chrom", "pos"]):
-            problems_of[row.file].add_one_of(
-                "position",
+            problems_of[row.file].add(
                 f"a second mutation at this position in sample {row.sample_id!r}; the first is {place(first, row)}. "
                 "Without alleles the two cannot be told apart: keep one, or add the columns ref and alt",
                 row.row,
                 value=mutation_id(row.chrom, row.pos, "", ""),
+                kind="position",
             )
 
 

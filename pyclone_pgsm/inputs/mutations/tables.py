@@ -27,7 +27,7 @@ from pyclone_pgsm.inputs.mutations.model import (
     why_no_mutation,
     why_nothing,
 )
-from pyclone_pgsm.inputs.mutations.naming import choose_samples, renamed_samples
+from pyclone_pgsm.inputs.mutations.naming import choose_samples
 from pyclone_pgsm.inputs.observations import left_out_rows
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import GENE_NAMES, MEANS, advice_to_rename
@@ -114,8 +114,7 @@ def read_table(
     names = table.distinct("sample_id")
     samples = names or [file_stem(file.path)]
     chosen = choose_samples(file, tumour_samples, samples, samples, problems)
-    raise_any(problems)
-    rows = _rows(table, chosen, all_filters)
+    rows = _rows(table, chosen.names, all_filters)
     raise_any(problems)
     used = rows["why_not"] == ""
     left_out = left_out_rows(rows[~used].assign(mutation_id=mutation_ids), rows.loc[~used, "why_not"])
@@ -127,14 +126,14 @@ def read_table(
         place = ["pos", *_ALLELES]
         kept[place] = [trimmed(*each) for each in kept[place].itertuples(index=False)]
     no_filter = all(map(values.is_no_value, table.distinct("filter")))
-    types = TYPES | {"sample_id": pd.CategoricalDtype(sorted(chosen.values()))}
+    types = TYPES | {"sample_id": pd.CategoricalDtype(sorted(chosen.names.values()))}
     return Variants(
         table=kept.astype(types),
         left_out=left_out,
         builds={problems.file: build} if build else {},
         unfiltered=[problems.file] if "filter" in table and no_filter else [],
         names=names,
-        renamed=renamed_samples(file, tumour_samples, chosen) if names else [],
+        renamed=chosen.renamed if names else [],
     )
 
 

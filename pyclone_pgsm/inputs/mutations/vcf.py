@@ -32,7 +32,7 @@ from pyclone_pgsm.inputs.mutations.model import (
     why_no_mutation,
     why_nothing,
 )
-from pyclone_pgsm.inputs.mutations.naming import choose_samples, further_samples, renamed_samples
+from pyclone_pgsm.inputs.mutations.naming import choose_samples
 from pyclone_pgsm.inputs.mutations.vcf_header import (
     COLUMNS,
     FIXED,
@@ -43,7 +43,7 @@ from pyclone_pgsm.inputs.mutations.vcf_header import (
     read_header,
 )
 from pyclone_pgsm.inputs.observations import LeftOut
-from pyclone_pgsm.inputs.problems import FileProblems, count, raise_any
+from pyclone_pgsm.inputs.problems import FileProblems, count
 from pyclone_pgsm.inputs.text import file_stem, open_lines
 from pyclone_pgsm.inputs.values import LARGEST_POSITION
 
@@ -73,8 +73,7 @@ def read_vcf(
         names = header.samples or [file_stem(file.path)]
         declared = header.tumours if header.samples else names
         chosen = choose_samples(file, tumour_samples, names, declared, problems, header.normals)
-        raise_any(problems)
-        collected = _Collected(header, names, chosen, all_filters, problems)
+        collected = _Collected(header, names, chosen.names, all_filters, problems)
         for number, fields in _records(lines, header, problems):
             collected.add(number, fields)
     table = collected.table()
@@ -91,8 +90,8 @@ def read_vcf(
         builds={problems.file: header.build} if header.build else {},
         unfiltered=[] if collected.any_filter else [problems.file],
         names=header.samples,
-        renamed=renamed_samples(file, tumour_samples, chosen) if header.samples else [],
-        warnings=further_samples(file, tumour_samples, header.samples, chosen, header.normals),
+        renamed=chosen.renamed if header.samples else [],
+        warnings=chosen.warnings,
     )
 
 
@@ -122,14 +121,14 @@ def _records(
                 problems.add(message, number)
                 return
         elif "\0" in line:
-            problems.add_one_of("line", "a byte of value 0 here: the file is damaged", number)
+            problems.add("a byte of value 0 here: the file is damaged", number, kind="line")
         elif len(fields) == header.width:
             yield number, fields
         elif line.strip():
             message = (
                 f"{count(len(fields), 'column')} found, {header.width} expected as in the line with the names"
             )
-            problems.add_one_of("line", message, number)
+            problems.add(message, number, kind="line")
 
 
 class _Record(NamedTuple):
@@ -315,7 +314,7 @@ class _Collected:
         self.left_out.append(LeftOut(self._problems.file, record.row, name, sample_id, reason))
 
     def _note(self, row: int, fault: FaultError, column: str = "") -> None:
-        self._problems.add_one_of("value", str(fault), row, fault.column or column, fault.value)
+        self._problems.add(str(fault), row, fault.column or column, fault.value, kind="value")
 
     def table(self) -> pd.DataFrame:
         """Return the mutations, as `Variants.table` without the column ``file``."""

@@ -65,7 +65,7 @@ def _note_duplicates(rows: pd.DataFrame, found: Sequence[FileProblems]) -> None:
         )
         if row.named_after_file and first.file == row.file:
             message += " (a table of several samples needs a column sample_id)"
-        problems_of[row.file].add_one_of("second row", message, row.row, "mutation_id", row.mutation_id)
+        problems_of[row.file].add(message, row.row, "mutation_id", row.mutation_id, kind="second row")
 
 
 def _arrays(
