@@ -6,13 +6,14 @@ cells are normal. Total copy numbers without alleles are kept as such: they suff
 single X of a man, and for genotype priors that use only totals.
 """
 
+import itertools
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import raise_any
 from pyclone_pgsm.inputs.segments.cells import ALLELE_FREQUENCY, UNKNOWN, SegmentCells, pair_of_copies
-from pyclone_pgsm.inputs.segments.states import unite_equal
 from pyclone_pgsm.inputs.values import COPIES, Real, Whole
 
 HATCHET_CLONES = tuple(f"clone{number}" for number in range(1, 33))
@@ -77,6 +78,14 @@ def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> pd.Data
             (shares > 0).sum(axis=1) > 2, shares.sum(axis=1) - fraction - second_fraction, 0.0
         ),
     )
+
+
+def unite_equal(states: NDArray[np.int64], shares: NDArray[np.float64]) -> None:
+    """Add the (N, K) shares of equal states, (N, K, 2), to the first of them in place; the others become 0."""
+    for one, other in itertools.combinations(range(shares.shape[1]), 2):
+        same = (states[:, one] == states[:, other]).all(axis=1)
+        shares[same, one] += shares[same, other]
+        shares[same, other] = 0.0
 
 
 def ordered(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:

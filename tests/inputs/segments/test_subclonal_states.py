@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyclone_pgsm.inputs.segments.states import NEGLIGIBLE, states_of_tumour
+from pyclone_pgsm.inputs.segments.joining import NEGLIGIBLE, states_of_tumour
 
 
 def settle(first, share, second=(0, 0), second_share=0.0, normal=2) -> dict[str, np.ndarray]:
