@@ -15,7 +15,8 @@ from pyclone_pgsm.analyses.tables import left_out_table
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import make_folder, replacing, replacing_together, storable
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
-from pyclone_pgsm.inputs.mutations import Variants, read_variants
+from pyclone_pgsm.inputs.mutations.model import Variants
+from pyclone_pgsm.inputs.mutations.reading import read_variants
 from pyclone_pgsm.inputs.observations import (
     GENOTYPE_PRIORS,
     PRIORS_WITHOUT_COPY_NUMBERS,
@@ -27,7 +28,8 @@ from pyclone_pgsm.inputs.observations import (
 from pyclone_pgsm.inputs.problems import count, listed
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
 from pyclone_pgsm.inputs.sample_sheet import Patient
-from pyclone_pgsm.inputs.segments import Segments, join
+from pyclone_pgsm.inputs.segments.joining import join
+from pyclone_pgsm.inputs.segments.model import Segments
 from pyclone_pgsm.inputs.segments.samples import segments_of_samples
 from pyclone_pgsm.inputs.text import check_exist
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means, uncertain

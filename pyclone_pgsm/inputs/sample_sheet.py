@@ -15,7 +15,7 @@ import pandas as pd
 
 from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.genome import SEXES, Sex
-from pyclone_pgsm.inputs.mutations import VariantFile
+from pyclone_pgsm.inputs.mutations.model import VariantFile
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import MEANS
 from pyclone_pgsm.inputs.table import columns_by_part, letters

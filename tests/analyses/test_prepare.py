@@ -22,7 +22,7 @@ from pyclone_pgsm.analyses.prepare import Prepared, PrepareOptions, prepare, wri
 from pyclone_pgsm.analyses.reading import read_joined
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import InputError, PycloneError, UsageError
-from pyclone_pgsm.inputs.mutations import VariantFile
+from pyclone_pgsm.inputs.mutations.model import VariantFile
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile, read_sheet
 from pyclone_pgsm.inputs.tumour_content import Uncertain

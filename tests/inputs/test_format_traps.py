@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyclone_pgsm.errors import InputError
-from pyclone_pgsm.inputs.segments import read_segments
+from pyclone_pgsm.inputs.segments.reading import read_segments
 
 
 def tabs(*rows: str) -> str:
@@ -403,7 +403,7 @@ MUTATIONS = {
 
 @pytest.mark.parametrize("trap", MUTATIONS)
 def test_mutations(tmp_path: Path, trap: str) -> None:
-    from pyclone_pgsm.inputs.mutations import read_variants
+    from pyclone_pgsm.inputs.mutations.reading import read_variants
 
     content, expected = MUTATIONS[trap]
     path = tmp_path / ("s.vcf" if content.startswith("##fileformat") else "s.maf")

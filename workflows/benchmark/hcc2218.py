@@ -23,7 +23,8 @@ import pandas as pd
 from pyclone_pgsm.errors import PycloneError
 from pyclone_pgsm.inputs.genome import AUTOSOMES, LENGTHS
 from pyclone_pgsm.inputs.mutations.model import Variants
-from pyclone_pgsm.inputs.segments import join, read_segments
+from pyclone_pgsm.inputs.segments.joining import join
+from pyclone_pgsm.inputs.segments.reading import read_segments
 
 FILES = {
     "FACETS": "facets/HCC2218_facets_cncf.tsv",

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from variant_files import counts, record, vcf
 
 from pyclone_pgsm.errors import InputError, PycloneError
-from pyclone_pgsm.inputs.mutations import Variants, read_variants
-from pyclone_pgsm.inputs.mutations.model import trimmed
+from pyclone_pgsm.inputs.mutations.model import Variants, trimmed
+from pyclone_pgsm.inputs.mutations.reading import read_variants
 
 VCF = vcf(
     record("GT:AD:DP", "0/0:50,0:50", "0/1:30,10:40"),

@@ -8,7 +8,7 @@ import pytest
 from variant_files import counts, read, record, vcf, write
 
 from pyclone_pgsm.errors import InputError
-from pyclone_pgsm.inputs.mutations import VariantFile, mutation_ids
+from pyclone_pgsm.inputs.mutations.model import VariantFile, mutation_ids
 
 PCAWG = "##fileformat=VCFv4.1\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
 

@@ -10,8 +10,9 @@ import pytest
 from variant_files import counts, read, record, vcf, write
 
 from pyclone_pgsm.errors import InputError, UsageError
-from pyclone_pgsm.inputs.mutations import VariantFile, mutation_ids, read_variants
 from pyclone_pgsm.inputs.mutations.kinds import kind_of
+from pyclone_pgsm.inputs.mutations.model import VariantFile, mutation_ids
+from pyclone_pgsm.inputs.mutations.reading import read_variants
 
 PLAIN = "chrom\tpos\tref\talt\tsample_id\tref_counts\talt_counts\n"
 

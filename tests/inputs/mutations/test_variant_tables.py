@@ -9,7 +9,7 @@ import pytest
 from variant_files import counts, read, write
 
 from pyclone_pgsm.errors import InputError
-from pyclone_pgsm.inputs.mutations import VariantFile
+from pyclone_pgsm.inputs.mutations.model import VariantFile
 
 MAF = (
     "Hugo_Symbol\tNCBI_Build\tChromosome\tStart_Position\tReference_Allele\tTumor_Seq_Allele1\tTumor_Seq_Allele2\t"

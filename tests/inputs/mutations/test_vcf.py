@@ -11,7 +11,7 @@ import pytest
 from variant_files import counts, read, record, vcf, write
 
 from pyclone_pgsm.errors import InputError, UsageError
-from pyclone_pgsm.inputs.mutations import VariantFile
+from pyclone_pgsm.inputs.mutations.model import VariantFile
 
 GOOD = record("AD", "30,10")
 

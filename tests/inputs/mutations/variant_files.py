@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyclone_pgsm.inputs.mutations import VariantFile, Variants, read_variants
+from pyclone_pgsm.inputs.mutations.model import VariantFile, Variants
+from pyclone_pgsm.inputs.mutations.reading import read_variants
 
 FIXED = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT"
 

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from segment_files import FILES, variants
 
 from pyclone_pgsm.errors import PycloneError
-from pyclone_pgsm.inputs.segments import FORMATS, Segments, join, read_segments
+from pyclone_pgsm.inputs.segments.formats import FORMATS
+from pyclone_pgsm.inputs.segments.joining import join
+from pyclone_pgsm.inputs.segments.model import Segments
+from pyclone_pgsm.inputs.segments.reading import read_segments
 
 CONTENTS = [content.encode() for _, content in FILES.values()]
 HEADERS = [content.split(b"\n")[0] for content in CONTENTS]

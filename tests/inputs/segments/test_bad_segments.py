@@ -10,7 +10,7 @@ import pytest
 from segment_files import FILES, tabs
 
 from pyclone_pgsm.errors import InputError, UsageError
-from pyclone_pgsm.inputs.segments import read_segments
+from pyclone_pgsm.inputs.segments.reading import read_segments
 
 ASCAT = "sample chr startpos endpos nMajor nMinor"
 FACETS = "chrom start end tcn.em lcn.em"

@@ -8,7 +8,8 @@ import pytest
 from segment_files import tabs, variants
 
 from pyclone_pgsm.errors import InputError
-from pyclone_pgsm.inputs.segments import join, read_segments
+from pyclone_pgsm.inputs.segments.joining import join
+from pyclone_pgsm.inputs.segments.reading import read_segments
 
 HEADER = "#CHR START END SAMPLE cn_normal u_normal cn_clone1 u_clone1 cn_clone2 u_clone2 cn_clone3 u_clone3"
 

@@ -8,7 +8,7 @@ import pytest
 from segment_files import tabs
 
 from pyclone_pgsm.errors import InputError
-from pyclone_pgsm.inputs.segments import read_segments
+from pyclone_pgsm.inputs.segments.reading import read_segments
 
 HEADER = "chrom start end major_cn minor_cn cellular_prevalence sample_id"
 

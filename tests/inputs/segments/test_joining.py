@@ -14,7 +14,9 @@ from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.inputs.genome import LENGTHS
 from pyclone_pgsm.inputs.mutations.model import Variants
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
-from pyclone_pgsm.inputs.segments import Hint, Segments, join, read_segments
+from pyclone_pgsm.inputs.segments.joining import join
+from pyclone_pgsm.inputs.segments.model import Hint, Segments
+from pyclone_pgsm.inputs.segments.reading import read_segments
 
 COLUMNS = [
     "file", "row", "mutation_id", "sample_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn",

@@ -8,7 +8,7 @@ import pytest
 from segment_files import FILES, tabs
 
 from pyclone_pgsm.errors import InputError, UsageError
-from pyclone_pgsm.inputs.segments import read_segments
+from pyclone_pgsm.inputs.segments.reading import read_segments
 
 PURPLE = tabs("purity normFactor score ploidy gender status", "0.81 0.64 0.61 3.1 MALE NORMAL")
 OLD_PURPLE = tabs("#Purity NormFactor Score Ploidy Gender", "0.81 0.64 0.61 3.1 FEMALE")

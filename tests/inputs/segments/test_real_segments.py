@@ -14,7 +14,9 @@ import pytest
 from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.inputs.genome import LENGTHS
 from pyclone_pgsm.inputs.mutations.model import Variants
-from pyclone_pgsm.inputs.segments import Segments, join, read_segments
+from pyclone_pgsm.inputs.segments.joining import join
+from pyclone_pgsm.inputs.segments.model import Segments
+from pyclone_pgsm.inputs.segments.reading import read_segments
 
 DATA = Path(
     os.environ.get("PYCLONE_PGSM_TEST_DATA") or Path(__file__).resolve().parents[3].parent / "shared" / "data"

@@ -11,7 +11,10 @@ import pytest
 from segment_files import COPIES, FILES, PLACES, tabs
 
 from pyclone_pgsm.inputs.mutations.kinds import kind_of
-from pyclone_pgsm.inputs.segments import FORMATS, Segments, combined, read_segments, reading, sample_stem
+from pyclone_pgsm.inputs.segments import reading
+from pyclone_pgsm.inputs.segments.formats import FORMATS
+from pyclone_pgsm.inputs.segments.model import Segments, combined
+from pyclone_pgsm.inputs.segments.reading import read_segments, sample_stem
 
 
 def written(tmp_path: Path, content: str | bytes, name: str = "s.tsv") -> Path:
