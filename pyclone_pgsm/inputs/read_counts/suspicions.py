@@ -5,7 +5,8 @@ one tumour can give, so ordinary data raise none; but reads that are missing by 
 calls.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,9 +73,9 @@ def suspicions(
     # also where the model uses no copy numbers, the data have them
     observations = observations.as_seen_by("total" if looks_at_no_alleles(genotype_prior) else genotype_prior)
     return [
-        *(_swapped_alleles(observations) or _too_high(observations, uncertain)),
-        *(_two_patients(observations) or _only_calls(observations)),
-        *(_mostly_gained(observations) if genotype_prior != CLONAL else []),
+        *(list(_swapped_alleles(observations)) or _too_high(observations, uncertain)),
+        *(list(_two_patients(observations)) or _only_calls(observations)),
+        *(_mostly_gained(observations) if genotype_prior != CLONAL else ()),
         *_same_sample_twice(observations),
         *_names_alike(observations.sample_ids),
         *_other_normal_copies(observations),
@@ -82,62 +83,60 @@ def suspicions(
     ]
 
 
-def _same_sample_twice(observations: Observations) -> list[str]:
+def _same_sample_twice(observations: Observations) -> Iterator[str]:
     """Suspect samples with the same reads of all mutations, unless these have hardly any different ones."""
     samples: dict[bytes, list[int]] = {}
     reads = np.where(observations.has_data, [observations.alt_counts, observations.ref_counts], -1)
     for d in range(observations.num_samples):
         samples.setdefault(reads[:, :, d].tobytes(), []).append(d)
-    found = []
     for same in samples.values():
         known = reads[:, observations.has_data[:, same[0]], same[0]]
         if len(same) > 1 and len(np.unique(known.T, axis=0)) >= LEAST_MUTATIONS:
             names = listed([observations.sample_ids[d] for d in same])
-            found.append(f"is a sample given twice? {names} have the same reads of every mutation")
-    return found
+            yield f"is a sample given twice? {names} have the same reads of every mutation"
 
 
-def _names_alike(samples: Sequence[str]) -> list[str]:
+def _names_alike(samples: Sequence[str]) -> Iterator[str]:
     """Suspect samples whose names differ in nothing but capital letters and white space."""
     alike: dict[str, list[str]] = {}
     for name in samples:
         alike.setdefault(" ".join(name.split()).casefold(), []).append(name)
     names = [listed(same) for same in alike.values() if len(same) > 1]
-    if not names:
-        return []
-    return [
-        "are these one sample each, spelled in several ways? Names that differ only in capital letters or white space "
-        f"are of different samples here: {'; '.join(names)}"
-    ]
+    if names:
+        yield (
+            "are these one sample each, spelled in several ways? Names that differ only in capital letters or white "
+            f"space are of different samples here: {'; '.join(names)}"
+        )
 
 
-def _other_normal_copies(observations: Observations) -> list[str]:
+def _other_normal_copies(observations: Observations) -> Iterator[str]:
     """Suspect mutations whose number of normal copies, which is the patient's, is not the same in all samples."""
     normal = np.where(observations.has_data, observations.normal_cn, -1)
     largest = normal.max(axis=1, initial=-1, keepdims=True)
-    which = np.flatnonzero((observations.has_data & (normal != largest)).any(axis=1))
-    if not len(which):
-        return []
-    return [
-        f"the normal cells of a patient have the same copies in all samples, but normal_cn differs between samples for "
-        f"{listed([observations.mutation_ids[place] for place in which], 3)}"
-    ]
+    differ = (observations.has_data & (normal != largest)).any(axis=1)
+    if differ.any():
+        yield (
+            "the normal cells of a patient have the same copies in all samples, but normal_cn differs between samples "
+            f"for {listed(list(compress(observations.mutation_ids, differ)), 3)}"
+        )
 
 
-def _commented_out(observations: Observations) -> list[str]:
+def _commented_out(observations: Observations) -> Iterator[str]:
     names = [name for name in observations.mutation_ids if name.startswith("#")]
-    if not names or len(names) == observations.num_mutations:
-        return []
-    return [
-        f"are these rows meant as comments? Comments are only possible above the header, and mutations whose names "
-        f"begin with '#' are used as others are: {listed(names, 3)}"
-    ]
+    if 0 < len(names) < observations.num_mutations:
+        yield (
+            "are these rows meant as comments? Comments are only possible above the header, and mutations whose names "
+            f"begin with '#' are used as others are: {listed(names, 3)}"
+        )
 
 
 def content_taken_as_one(samples: Sequence[str]) -> list[str]:
     """Return a warning if there are samples whose tumour content is not specified."""
-    what = "is unknown and assumed to be 1; set it with `tumour_content`"
-    return [f"tumour content of {listed(samples)} {what}"] if samples else []
+    if not samples:
+        return []
+    return [
+        f"tumour content of {listed(samples)} is unknown and assumed to be 1; set it with `tumour_content`"
+    ]
 
 
 def _frequencies(observations: Observations) -> NDArray[np.float64]:
@@ -153,27 +152,23 @@ def _highest_frequencies(observations: Observations) -> NDArray[np.float64]:
     return observations.tumour_content * mutated / np.maximum(observations.mean_copies, 1e-9)
 
 
-def _swapped_alleles(observations: Observations) -> list[str]:
+def _swapped_alleles(observations: Observations) -> Iterator[str]:
     frequency = _frequencies(observations)
     known = ~np.isnan(frequency)
     enough = known.sum(axis=0) >= LEAST_MUTATIONS
     if not enough.any():
-        return []
+        return
     frequency, known = frequency[:, enough], known[:, enough]
     highest = _highest_frequencies(observations)[:, enough] + FAR_ABOVE
     impossible = (frequency[known] > highest[known]).mean()
     impossible_if_swapped = (1 - frequency[known] > highest[known]).mean()
     is_high = np.nanmedian(frequency, axis=0).min() > HIGH_FREQUENCY
-    if (
-        impossible < (MANY_IMPOSSIBLE if is_high else MOST_IMPOSSIBLE)
-        or 2 * impossible_if_swapped > impossible
-    ):
-        return []
-    return [
-        "are the reads of reference and variant swapped? ref_counts are the reads that show the reference allele, "
-        f"alt_counts those that show the variant. {100 * impossible:.0f} % of the variant allele frequencies are far "
-        "above what copy numbers and tumour content allow; if the reads are right, one of these is wrong"
-    ]
+    if impossible >= max(MANY_IMPOSSIBLE if is_high else MOST_IMPOSSIBLE, 2 * impossible_if_swapped):
+        yield (
+            "are the reads of reference and variant swapped? ref_counts are the reads that show the reference allele, "
+            f"alt_counts those that show the variant. {100 * impossible:.0f} % of the variant allele frequencies are "
+            "far above what copy numbers and tumour content allow; if the reads are right, one of these is wrong"
+        )
 
 
 def _deviations(observations: Observations, expected: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -186,21 +181,22 @@ def _deviations(observations: Observations, expected: NDArray[np.float64]) -> ND
     return (_frequencies(observations) - expected) / np.sqrt(np.maximum(variance, 1e-12))
 
 
-def _too_high(observations: Observations, uncertain: Collection[str]) -> list[str]:
+def _too_high(observations: Observations, uncertain: Collection[str]) -> Iterator[str]:
     """Suspect germline variants among the mutations, and tumour contents that are too low."""
     highest = _highest_frequencies(observations)
     deviations = _deviations(observations, highest)
     are_germline = _like_germline(observations, highest, deviations)
     if not are_germline.any() or _have_many_too_high(deviations[~are_germline]).any():
-        return _content_too_low(observations, uncertain, deviations)
-    names = [observations.mutation_ids[i] for i in np.flatnonzero(are_germline)]
-    return [
+        yield from _content_too_low(observations, uncertain, deviations)
+        return
+    names = list(compress(observations.mutation_ids, are_germline))
+    yield (
         f"are germline variants among the mutations? The reads of {len(names):,} of {len(are_germline):,} fit a "
         "heterozygous germline variant in every sample, and are more than copy numbers and tumour content allow for a "
         f"mutation of the tumour: {listed(names, 5)}. They may join the trunk or look like one, and make an inferred "
         "tumour content too high. Leave them out; if they are mutations of the tumour, its content is too low, or copy "
         "numbers are wrong"
-    ]
+    )
 
 
 def _like_germline(
@@ -226,24 +222,22 @@ def _have_many_too_high(deviations: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _content_too_low(
     observations: Observations, uncertain: Collection[str], deviations: NDArray[np.float64]
-) -> list[str]:
-    found = []
+) -> Iterator[str]:
     for place in np.flatnonzero(_have_many_too_high(deviations)).tolist():
         sample = observations.sample_ids[place]
         of_sample = deviations[:, place]
         content = float(np.median(observations.tumour_content[observations.has_data[:, place], place]))
         if sample not in uncertain and content < 1.0:
-            found.append(
+            yield (
                 f"is the tumour content of {sample!r}, {content:g}, too low? {(of_sample > TOO_HIGH).sum()} of its "
                 f"{(~np.isnan(of_sample)).sum()} mutations show more variant reads than copy numbers and tumour "
                 "content allow, and more than chance explains. Clusters may then be joined. Check it, or infer it with "
                 f"`tumour_content` {sample}={content:g}±{content / 10:.2g}; wrong copy numbers and germline variants "
                 "have the same effect"
             )
-    return found
 
 
-def _two_patients(observations: Observations) -> list[str]:
+def _two_patients(observations: Observations) -> Iterator[str]:
     present = observations.has_data & (observations.alt_counts >= LEAST_READS)
     present &= observations.alt_counts >= LEAST_FREQUENCY * observations.depth
     for seen, least_samples, what in (
@@ -260,14 +254,14 @@ def _two_patients(observations: Observations) -> list[str]:
                 listed([observations.sample_ids[place] for place in group]) for group in groups[:2]
             )
             more = f" (and {count(len(groups) - 2, 'more group')})" if len(groups) > 2 else ""
-            return [
+            yield (
                 f"are these samples of {len(groups)} patients? {first} and {second}{more} {what}. A run is meant for "
                 "the samples of one tumour"
-            ]
-    return []
+            )
+            return
 
 
-def _only_calls(observations: Observations) -> list[str]:
+def _only_calls(observations: Observations) -> Iterator[str]:
     """Suspect samples whose reads were counted only where a mutation was called."""
     counted = observations.has_data & (observations.depth > 0)
     with_few = counted & (observations.alt_counts <= FEW_READS)
@@ -275,33 +269,33 @@ def _only_calls(observations: Observations) -> list[str]:
     only_calls = (num_counted > 0) & (num_uncounted >= LEAST_UNCOUNTED * len(counted))
     only_calls &= with_few.sum(axis=0) <= MOST_WITH_FEW * num_counted
     if num_counted[only_calls].sum() < LEAST_COUNTED:
-        return []
-    samples = listed([observations.sample_ids[place] for place in np.flatnonzero(only_calls)])
+        return
+    samples = listed(list(compress(observations.sample_ids, only_calls)))
     least, most = num_uncounted[only_calls].min(), num_uncounted[only_calls].max()
     number = f"{least}" if least == most else f"{least} to {most}"
-    return [
+    yield (
         f"were reads counted only where a mutation was called? In {samples} nearly every mutation that has reads shows "
         f"the variant, and {number} of {len(counted)} have no reads. What has no reads counts as unknown, not as "
         "absent: clones that are absent from a sample may then seem present, or be joined with others. Count the reads "
         "of all mutations in all samples; nothing is wrong if these were counted, and none covers those mutations"
-    ]
+    )
 
 
-def _mostly_gained(observations: Observations) -> list[str]:
+def _mostly_gained(observations: Observations) -> Iterator[str]:
     """Warn of samples in which most mutations are on gained segments, as after a doubling of the genome."""
     major, total = observations.major_cn, observations.major_cn + observations.minor_cn
     gained = observations.has_data & (major >= 2) & (total > observations.normal_cn)
     num_counted = observations.has_data.sum(axis=0)
     mostly = (num_counted >= LEAST_COUNTED) & (gained.sum(axis=0) > MOSTLY_GAINED * num_counted)
     if not mostly.any():
-        return []
-    samples = listed([observations.sample_ids[place] for place in np.flatnonzero(mostly)])
-    return [
+        return
+    samples = listed(list(compress(observations.sample_ids, mostly)))
+    yield (
         f"in {samples} most mutations are on gained segments, as after a doubling of the genome: prevalences of "
         "subclones come out too low there, by 0.1 and more, with too narrow intervals, because the genotype prior also "
         "allows for cells without the gain; clusters may be wrong, too. If all tumour cells have the gains, use "
         f"`genotype_prior` {CLONAL} (see the page on limits)"
-    ]
+    )
 
 
 def _groups(seen: NDArray[np.bool_]) -> list[list[int]]:
