@@ -33,8 +33,8 @@ csv.field_size_limit(2**31 - 1)  # alleles of long insertions exceed the default
 _CHUNK = 1024
 """Number of rows encoded in one step: few enough to stay in the processor's cache."""
 
-_SAM_HEADER = re.compile(r"@[A-Z]{2}\t")
-"""Matches the lines that GATK puts above its tables."""
+_ABOVE_TABLES = re.compile(r"#|\s*\Z|@[A-Z]{2}\t")
+"""Matches comments, blank lines, and the lines that GATK puts above its tables."""
 
 CAVEMAN_ROW = re.compile(r'\s*\d+,\s*"?\w+"?(\s*,\s*\d+){6}\s*')
 """Matches the rows of ascatNgs' copynumber.caveman.csv, which has no header."""
@@ -80,22 +80,20 @@ def read_columns(path: Path, style: Style, problems: FileProblems) -> Table:
     header_line, names, commented_names, rows = start
     _note_duplicates(names, style.is_wanted, header_line, problems)
     places = {name: names.index(name) for name in names if style.is_wanted(name)}
-    lines: array[int] = array("q")
     encoders = {place: _Encoder() for place in places.values()}
-    if encoders:
-        takers = {place: encoder.extend for place, encoder in encoders.items()}
-        lines, uneven = collect(rows, len(names), takers)
-        if not lines and not uneven and not problems:
-            problems.add("the table has no rows below the header", header_line)
-        if uneven and not lines and all(found == len(names) + 1 for _, found in uneven):
-            problems.add(
-                f"every row has one field more ({len(names) + 1}) than the header ({len(names)}): a column of row "
-                "names without a name? In R, write the table with row.names = FALSE",
-                header_line,
-            )
-        else:
-            like = "the header" if header_line else "ascatNgs' files without a header"
-            note_uneven(uneven, len(names), like, problems)
+    takers = {place: encoder.extend for place, encoder in encoders.items()}
+    lines, uneven = collect(rows if places else (), len(names), takers)
+    if places and not lines and not uneven and not problems:
+        problems.add("the table has no rows below the header", header_line)
+    if uneven and not lines and all(found == len(names) + 1 for _, found in uneven):
+        problems.add(
+            f"every row has one field more ({len(names) + 1}) than the header ({len(names)}): a column of row "
+            "names without a name? In R, write the table with row.names = FALSE",
+            header_line,
+        )
+    else:
+        like = "the header" if header_line else "ascatNgs' files without a header"
+        note_uneven(uneven, len(names), like, problems)
     columns = {name: encoders[place].column(name) for name, place in places.items()}
     return Table(problems, header_line, names, commented_names, columns, np.array(lines, dtype=np.int64))
 
@@ -202,7 +200,7 @@ def _first_line(lines: Sequence[str], is_wanted: Callable[[str], bool], problems
     Candidates are the lines above the table that begin with "#" and have at least `_LEAST_NAMES` wanted names, and the
     first line below them. The one with most wanted names is the header; of several, the last.
     """
-    above = list(itertools.takewhile(_is_above_tables, lines))
+    above = list(itertools.takewhile(_ABOVE_TABLES.match, lines))
 
     def num_wanted(place: int) -> int:
         return sum(map(is_wanted, _loose_names(lines[place])[0]))
@@ -214,10 +212,6 @@ def _first_line(lines: Sequence[str], is_wanted: Callable[[str], bool], problems
     if not possible:
         raise problems.give_up("the file is empty: a header with the column names is expected")
     return max(reversed(possible), key=num_wanted)
-
-
-def _is_above_tables(line: str) -> bool:
-    return line.startswith("#") or not line.strip() or _SAM_HEADER.match(line) is not None
 
 
 def _loose_names(line: str) -> tuple[list[str], str]:

@@ -138,7 +138,8 @@ def _read_parquet(
     if id_column is None and len(index) == 1:
         id_column = index[0]
     ids, places = choose(names, id_column, ignore, problems.file)
-    if ids is None and places[:1] == [0] and _holds_text(table.column(0)):
+    of_first = str(_kind(table.column(0))).removeprefix("large_")
+    if ids is None and places[:1] == [0] and of_first.startswith(("string", "binary", "fixed_size_binary")):
         ids = places.pop(0)
     note_name_problems(names, places, None, problems)
     row_names = [] if ids is None else _texts(table.column(ids), names[ids], problems)
@@ -162,10 +163,6 @@ def _kind(column: pa.ChunkedArray) -> pa.DataType:
     from pyarrow import types
 
     return column.type.value_type if types.is_dictionary(column.type) else column.type
-
-
-def _holds_text(column: pa.ChunkedArray) -> bool:
-    return str(_kind(column)).removeprefix("large_").startswith(("string", "binary", "fixed_size_binary"))
 
 
 def _texts(column: pa.ChunkedArray, name: str, problems: FileProblems) -> list[str]:

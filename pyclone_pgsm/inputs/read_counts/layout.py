@@ -87,7 +87,9 @@ def note_header_problems(table: Table, genotype_prior: str, overridden: Sequence
     missing = [name for name in REQUIRED if name in required and name not in table.names]
     spare = [name for name in table.names if name not in REQUIRED and name not in OPTIONAL]
     meant = columns_by_part(spare, MEANS, letters)
-    near = {name: meant.get(name) or _near_miss(name, spare) for name in missing}
+    plain = {name.lower(): name for name in spare}
+    close = {name: difflib.get_close_matches(name, list(plain), n=1, cutoff=0.8) for name in missing}
+    near = {name: meant.get(name) or (plain[close[name][0]] if close[name] else None) for name in missing}
     if len(missing) == len(required) and not any(near.values()):
         table.note_header(_not_a_header(table))
         return
@@ -137,9 +139,3 @@ def _missing(name: str, near: str | None, names: Sequence[str]) -> str:
     if name in ("major_cn", "minor_cn") and "total_cn" in names:
         return f"{message}; total_cn alone is enough only for `genotype_prior` total, ab, bb or no-zygosity"
     return message
-
-
-def _near_miss(column: str, spare: Sequence[str]) -> str | None:
-    plain = {name.lower(): name for name in spare}
-    close = difflib.get_close_matches(column, list(plain), n=1, cutoff=0.8)
-    return plain[close[0]] if close else None

@@ -244,9 +244,11 @@ def _two_patients(observations: Observations) -> Iterator[str]:
         (observations.has_data, 1, "have no mutation in common"),
         (present, 2, "have no mutation in common that is seen in both"),
     ):
+        counts = seen.astype(np.float32)
+        num_groups, group_of = connected_components(counts.T @ counts > 0)  # samples with common mutations
         groups = [
             group
-            for group in _groups(seen)
+            for group in (np.flatnonzero(group_of == each).tolist() for each in range(num_groups))
             if len(group) >= least_samples and seen[:, group].any(axis=1).sum() >= LEAST_MUTATIONS
         ]
         if len(groups) > 1:
@@ -296,10 +298,3 @@ def _mostly_gained(observations: Observations) -> Iterator[str]:
         "allows for cells without the gain; clusters may be wrong, too. If all tumour cells have the gains, use "
         f"`genotype_prior` {CLONAL} (see the page on limits)"
     )
-
-
-def _groups(seen: NDArray[np.bool_]) -> list[list[int]]:
-    """Partition samples into groups without common mutations; (T, D) ``seen`` says which mutations a sample has."""
-    counts = seen.astype(np.float32)
-    num_groups, group = connected_components(counts.T @ counts > 0)
-    return [np.flatnonzero(group == each).tolist() for each in range(num_groups)]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import raise_any
 from pyclone_pgsm.inputs.segments.cells import ALLELE_FREQUENCY, UNKNOWN, SegmentCells, pair_of_copies
+from pyclone_pgsm.inputs.segments.model import FAR
 from pyclone_pgsm.inputs.values import COPIES, Real, Whole
 
 HATCHET_CLONES = tuple(f"clone{number}" for number in range(1, 33))
@@ -23,17 +24,13 @@ _MOST_AMISS = 0.02
 """Shares of cells that differ by more than this contradict each other; smaller differences may come from rounding."""
 _MOST_ROUNDED = 0.5
 """Totals that differ from the sum of real copy numbers by at most this may come from rounding."""
-REAL = ["real_major", "real_minor"]
-"""Columns of the copy numbers before rounding; NaN where they are not used."""
 
 
-def one_state(copies: NDArray[np.int64], real: NDArray[np.float64] | None = None) -> pd.DataFrame:
-    """Return the `STATES` of `Segments.table`, ``of_all_cells``, ``rounding`` and `REAL` for rows with one state each.
+def one_state(copies: NDArray[np.int64]) -> pd.DataFrame:
+    """Return the `STATES` of `Segments.table`, ``of_all_cells`` and ``rounding`` for rows with one state each.
 
-    ``copies`` (R, 2) are major and minor, of all tumour cells, and ``real`` (R, 2) the same before rounding.
+    ``copies`` (R, 2) are major and minor, of all tumour cells.
     """
-    if real is None:
-        real = np.full(copies.shape, np.nan)
     return pd.DataFrame(
         {
             "major_cn": copies[:, 0],
@@ -44,9 +41,7 @@ def one_state(copies: NDArray[np.int64], real: NDArray[np.float64] | None = None
             "subclonal_fraction": np.nan,
             "other_fraction": 0.0,
             "of_all_cells": False,
-            "rounding": np.nan_to_num(np.abs(real - copies)).max(axis=1),
-            REAL[0]: real[:, 0],
-            REAL[1]: real[:, 1],
+            "rounding": 0.0,
         }
     )
 
@@ -101,17 +96,18 @@ def of_pair(
     is_ordered: bool = False,
     of_all_cells: bool = False,
 ) -> pd.DataFrame:
-    """Read alleles from two columns in either order; where unknown, use the total from a column ``total``.
+    """Read alleles from two columns in either order, or from the minor copies and the total.
 
-    ``copies`` reads a cell; real copy numbers are rounded. With ``is_ordered``, minor copies above the major ones are
-    noted; otherwise the larger number is the major. With ``of_all_cells``, shares include the normal cells of the
-    sample.
+    Where an allele is unknown, the total is used, if there is a column of it. ``copies`` reads a cell; real numbers are
+    rounded. With ``is_ordered``, minor copies above the major ones are noted; otherwise the larger number is the major.
+    With ``of_all_cells``, shares include the normal cells of the sample.
     """
-    first, second = (cells.numbers(part, copies, np.float64) for part in ("major", "minor"))
-    if is_ordered:
-        is_larger = nearest(second) > np.where(np.isnan(first), np.inf, nearest(first))
-        cells.note_larger(is_larger, "minor", "major")
-    total = cells.numbers("total", copies, np.float64)
+    first, second, total = (cells.numbers(part, copies, np.float64) for part in ("major", "minor", "total"))
+    if "major" not in cells:
+        cells.note_larger((second > nearest(total)) & ~np.isnan(total), "minor", "total")
+        first = total - second
+    elif is_ordered:
+        cells.note_larger((nearest(second) > nearest(first)) & ~np.isnan(first), "minor", "major")
     cells.note(
         np.abs(first + second - total) > _MOST_ROUNDED,
         "total",
@@ -119,7 +115,7 @@ def of_pair(
             f"{cells.said('major', row)} and {cells.said('minor', row)} differ from it; expected their sum"
         ),
     )
-    alleles = _rounded(first, second, total)
+    alleles = _rounded(cells, first, second, total)
     return alleles.assign(fraction=cells.share("fraction", otherwise=1.0), of_all_cells=of_all_cells)
 
 
@@ -144,24 +140,17 @@ def with_totals(copies: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[
     return np.where(copies[:, 1:] == UNKNOWN, of_total, copies)
 
 
-def of_total_and_minor(cells: SegmentCells, copies: Whole | Real = COPIES) -> pd.DataFrame:
-    """Read alleles from the columns ``total`` and ``minor``, whose cells ``copies`` reads.
-
-    The total of PureCN is real where no whole number fits the segment.
-    """
-    total, minor = (cells.numbers(part, copies, np.float64) for part in ("total", "minor"))
-    cells.note_larger((minor > nearest(total)) & ~np.isnan(total), "minor", "total")
-    return _rounded(total - minor, minor, total)
-
-
 def of_facets(cells: SegmentCells) -> pd.DataFrame:
     """Read FACETS: the total, the minor copies, and the share of all cells, which is 1 or missing for normal states."""
-    share = cells.share("fraction", otherwise=1.0)
-    return of_total_and_minor(cells).assign(fraction=share, of_all_cells=share < 1)
+    states = of_pair(cells)
+    return states.assign(of_all_cells=states["fraction"] < 1)
 
 
 def _rounded(
-    first: NDArray[np.float64], second: NDArray[np.float64], total: NDArray[np.float64]
+    cells: SegmentCells,
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    total: NDArray[np.float64],
 ) -> pd.DataFrame:
     """Return the alleles of rows with real copy numbers of two alleles; where these are NaN, only the total is known.
 
@@ -174,7 +163,15 @@ def _rounded(
     whole = np.stack([np.where(both == UNKNOWN, UNKNOWN, both - minor), minor], axis=1)
     copies = with_totals(whole, nearest(total))
     only_total = np.stack([total, np.where(copies[:, 1] == 0, 0.0, np.nan)], axis=1)
-    return one_state(copies, np.where(np.isnan(real), only_total, real))
+    real = np.where(np.isnan(real), only_total, real)
+    rounding = np.nan_to_num(np.abs(real - copies)).max(axis=1)
+    for row in np.flatnonzero(rounding > FAR).tolist():
+        (real_major, real_minor), (major, minor) = real[row], copies[row]
+        text = f"copy numbers {real_major:g} and {real_minor:g} of the segment rounded to {major} and {minor}"
+        if np.isnan(real_minor):
+            text = f"total copy number {real_major:g} of the segment rounded to {major}"
+        cells.changes.append((row, text))
+    return one_state(copies).assign(rounding=rounding)
 
 
 def nearest(copies: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -190,7 +187,7 @@ def of_total_and_frequency(cells: SegmentCells) -> pd.DataFrame:
     total, frequency = cells.real_copies("total"), cells.numbers("frequency", ALLELE_FREQUENCY, np.float64)
     frequency = np.where(frequency < 0.5, np.nan, np.minimum(frequency, 1.0))
     minor = total * (1 - frequency)
-    return _rounded(total - minor, minor, total)
+    return _rounded(cells, total - minor, minor, total)
 
 
 def of_battenberg(cells: SegmentCells) -> pd.DataFrame:

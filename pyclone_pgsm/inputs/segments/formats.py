@@ -146,7 +146,6 @@ LAYOUTS = (
         "ascat",
         "ASCAT summary of SigProfiler",
         {"total": "Tumour TCN", "minor": "Tumour BCN", "normal": "Normal TCN"},
-        alleles.of_total_and_minor,
     ),
     Layout(
         "ascat",
@@ -158,7 +157,6 @@ LAYOUTS = (
         "ascat",
         "ascatNgs copynumber.caveman.csv",
         {"total": "tumour_total", "minor": "tumour_minor", "normal": "normal_total"},
-        alleles.of_total_and_minor,
     ),
     Layout(
         "phylowgs",
@@ -185,7 +183,7 @@ LAYOUTS = (
         "purecn",
         "PureCN loh.csv",
         {"total": "C", "minor": "M"},
-        partial(alleles.of_total_and_minor, copies=REAL_COPIES),
+        partial(alleles.of_pair, copies=REAL_COPIES),
     ),
     Layout(
         "pcgr",

@@ -51,6 +51,7 @@ def holders(
     return tuple(np.take_along_axis(found, np.argsort(rank[found], axis=1, kind="stable"), axis=1).T)
 
 
+_GROUP = ["sample_id", "chrom"]
 SAYS = [*STATES, "normal_cn", "of_all_cells"]
 """Segments that differ in one of these columns contradict each other."""
 
@@ -69,16 +70,14 @@ class Found:
     @classmethod
     def of(cls, given: pd.DataFrame, table: pd.DataFrame) -> Found:
         """Find the segments of all mutations, in a `Segments.table`."""
-        samples = list(given["sample_id"].cat.categories)
-        sample, owner = _codes(given["sample_id"], samples), _codes(table["sample_id"], samples)
-        chroms = list(dict.fromkeys([*table["chrom"].cat.categories, *given["chrom"].cat.categories]))
-        group = owner * len(chroms) + _codes(table["chrom"], chroms)  # negative in other samples
-        content = np.asarray(table.groupby(SAYS, dropna=False, sort=False).ngroup(), dtype=np.int64)
+        both = pd.concat([table[_GROUP], given[_GROUP]], ignore_index=True)
+        offset = SPAN * both.groupby(_GROUP, observed=True, sort=False).ngroup().to_numpy()
+        of_segment, of_mutation = np.split(offset, [len(table)])
         holder, rival = holders(
-            group * SPAN + table["start"].to_numpy(),
-            group * SPAN + table["end"].to_numpy(),
-            content,
-            (sample * len(chroms) + _codes(given["chrom"], chroms)) * SPAN + given["pos"].to_numpy(),
+            of_segment + table["start"].to_numpy(),
+            of_segment + table["end"].to_numpy(),
+            np.asarray(table.groupby(SAYS, dropna=False, sort=False).ngroup(), dtype=np.int64),
+            of_mutation + given["pos"].to_numpy(),
         )
         return cls(given, table, holder, rival)
 
@@ -90,8 +89,3 @@ class Found:
     def where(self, segment: int) -> str:
         """Return a segment's file and row for messages."""
         return f"row {self.segments['row'].iat[segment]} of {self.segments['file'].iat[segment]}"
-
-
-def _codes(column: pd.Series, names: list[str]) -> NDArray[np.int64]:
-    """Return the index of each text of a categorical column in ``names``; -1 if it is not there."""
-    return pd.Index(names).get_indexer(column.cat.categories)[column.cat.codes.to_numpy()]

@@ -36,10 +36,11 @@ from pyclone_pgsm.inputs.observations import (
     left_out_rows,
     looks_at_no_alleles,
 )
+from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.segments.alleles import unite_equal
 from pyclone_pgsm.inputs.segments.intervals import NONE, Found
 from pyclone_pgsm.inputs.segments.model import Segments
-from pyclone_pgsm.inputs.segments.samples import build_of, check_samples, content_of, sex_of
+from pyclone_pgsm.inputs.segments.samples import build_of, content_of, sex_of
 
 COLUMNS = [
     "file", "row", "mutation_id", "sample_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn",
@@ -87,7 +88,9 @@ def join(
     if not len(given):
         raise UsageError("there are no mutations to join with the segments")
     samples = list(given["sample_id"].cat.remove_unused_categories().cat.categories)
-    check_samples(segments, samples)
+    names = sorted(segments.table["sample_id"].unique())
+    if set(samples).isdisjoint(names):
+        raise UsageError(f"no copy-number segments of {listed(samples)}: those given are of {listed(names)}")
     sex = sex or sex_of(segments, samples)
     build = build or build_of(variants, segments, samples)
     contents = {sample: content_of(tumour_content, sample, segments) for sample in samples}

@@ -11,6 +11,7 @@ from pyclone_pgsm.errors import InputError, Problem
 from pyclone_pgsm.inputs.genome import Build, Sex
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import count
+from pyclone_pgsm.inputs.table import repeated
 
 FAR = 0.25
 """Copy numbers that are rounded by more than this are reported individually."""
@@ -113,19 +114,12 @@ def combined(parts: Sequence[Segments]) -> Segments:
         ignore_index=True,
     )
     files = frame.loc[frame["sample_id"] != "", ["file", "sample_id", "chrom"]].drop_duplicates()
-    first = files.groupby(["sample_id", "chrom"])["file"].transform("first")
-    doubles = files.assign(first=first)[files["file"] != first].drop_duplicates("file")
-    if len(doubles):
-        raise InputError(
-            [
-                Problem(
-                    file,
-                    f"segments of chromosome {chrom} of sample {sample!r} stand in {before}, too; keep one, or write "
-                    "`segments` SAMPLE=FILE",
-                )
-                for file, sample, chrom, before in doubles.itertuples(index=False)
-            ]
-        )
+    doubles: dict[str, str] = {}
+    for row, first in repeated(files, ["sample_id", "chrom"]):
+        message = f"segments of chromosome {row.chrom} of sample {row.sample_id!r} stand in {first.file}, too; keep one"
+        doubles.setdefault(row.file, f"{message}, or write `segments` SAMPLE=FILE")
+    if doubles:
+        raise InputError([Problem(*double) for double in doubles.items()])
     return Segments(
         frame.astype(COLUMNS),
         [item for part in parts for item in part.left_out],

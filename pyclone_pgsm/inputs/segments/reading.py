@@ -15,7 +15,7 @@ from pyclone_pgsm.inputs.columns import read_columns
 from pyclone_pgsm.inputs.genome import builds_that_fit, chromosome, last_positions
 from pyclone_pgsm.inputs.observations import LeftOut, left_out_rows, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import FileProblems, listed, raise_any
-from pyclone_pgsm.inputs.segments.alleles import REAL, of_states
+from pyclone_pgsm.inputs.segments.alleles import of_states
 from pyclone_pgsm.inputs.segments.cells import (
     MOST_OF_ALL,
     NORMAL_COPIES,
@@ -25,7 +25,7 @@ from pyclone_pgsm.inputs.segments.cells import (
     SegmentCells,
 )
 from pyclone_pgsm.inputs.segments.formats import FORMATS, STYLE, Layout, recognise, why_not_recognised
-from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, STATES, Hint, Segments, combined
+from pyclone_pgsm.inputs.segments.model import COLUMNS, STATES, Hint, Segments, combined
 from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_beside, read_fit
 from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.values import Name
@@ -172,7 +172,7 @@ def _read_file(
 
 
 def _frame(cells: SegmentCells, layout: Layout, samples: NDArray) -> pd.DataFrame:
-    """Return the rows of the file in the columns of `Segments.table`, `REAL`, and others on their sample.
+    """Return the rows of the file in the columns of `Segments.table`, and others on their sample.
 
     ``name_in_file`` is the sample that the file names; ``ploidy`` and ``purity`` are NaN where the file does not give
     them.
@@ -209,23 +209,14 @@ def _wanted(
 def _left_out(
     cells: SegmentCells, frame: pd.DataFrame, backward: NDArray[np.bool_], used: NDArray[np.bool_]
 ) -> list[LeftOut]:
-    """List segments that end before they start, copy numbers rounded by more than `FAR` and other changes, by row."""
+    """List segments that end before they start, and what was changed in others, by row."""
     reasons = [
         (row, f"the segment ends ({frame['end'].iat[row]}) before it starts ({frame['start'].iat[row]})")
         for row in np.flatnonzero(backward).tolist()
     ]
-    far = frame[used & (frame["rounding"] > FAR)]
-    copies = zip(*(far[name].tolist() for name in (*REAL, "major_cn", "minor_cn")))
-    reasons += [(row, _how_rounded(*of_row)) for row, of_row in zip(far.index.tolist(), copies)]
     reasons += [(row, what) for row, what in cells.changes if used[row]]
     reasons.sort(key=lambda item: item[0])
     return left_out_rows(frame.iloc[[row for row, _ in reasons]], [reason for _, reason in reasons])
-
-
-def _how_rounded(real_major: float, real_minor: float, major: int, minor: int) -> str:
-    if np.isnan(real_minor):
-        return f"total copy number {real_major:g} of the segment rounded to {major}"
-    return f"copy numbers {real_major:g} and {real_minor:g} of the segment rounded to {major} and {minor}"
 
 
 def _states_together(frame: pd.DataFrame, problems: FileProblems) -> tuple[pd.DataFrame, list[LeftOut]]:

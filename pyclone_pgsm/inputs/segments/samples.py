@@ -117,16 +117,9 @@ def _begins(text: str, beginning: str) -> bool:
     return text.startswith(beginning) and not text[len(beginning) :][:1].isalnum()
 
 
-def check_samples(segments: Segments, samples: Sequence[str]) -> None:
-    """Raise UsageError if no sample of the mutations has segments."""
-    names = sorted(segments.table["sample_id"].unique())
-    if set(samples).isdisjoint(names):
-        raise UsageError(f"no copy-number segments of {listed(samples)}: those given are of {listed(names)}")
-
-
 def sex_of(segments: Segments, samples: Sequence[str]) -> Sex | None:
     """Return the sex that the files of the segments give for a tumour's samples; raise UsageError if there are two."""
-    found = {hint.sex: hint for hint in segments.hints if hint.sex is not None and hint.sample_id in samples}
+    found = {hint.sex: hint for hint in segments.hints if hint.sample_id in samples and hint.sex is not None}
     if len(found) > 1:
         given = " and ".join(
             f"{sex} for sample {hint.sample_id!r} ({hint.file})" for sex, hint in found.items()
@@ -146,11 +139,8 @@ def content_of(option: Mapping[str, float] | float | None, sample: str, segments
     content = option.get(sample) if isinstance(option, Mapping) else option
     if content is not None:
         return content
-    found = {
-        hint.purity: hint.file
-        for hint in segments.hints
-        if hint.purity is not None and hint.sample_id == sample
-    }
+    hints = [hint for hint in segments.hints if hint.sample_id == sample and hint.purity is not None]
+    found = {hint.purity: hint.file for hint in hints}
     if len(found) > 1:
         given = " and ".join(f"{purity:g} ({file})" for purity, file in found.items())
         raise UsageError(
