@@ -182,7 +182,7 @@ LAYOUTS = (
     Layout(
         "purecn",
         "PureCN loh.csv",
-        {"total": "C", "minor": "M"},
+        {"total": "C", "minor": "M"},  # C is real where no whole number fits the segment
         partial(alleles.of_pair, copies=REAL_COPIES),
     ),
     Layout(

@@ -119,7 +119,7 @@ def combined(parts: Sequence[Segments]) -> Segments:
         message = f"segments of chromosome {row.chrom} of sample {row.sample_id!r} stand in {first.file}, too; keep one"
         doubles.setdefault(row.file, f"{message}, or write `segments` SAMPLE=FILE")
     if doubles:
-        raise InputError([Problem(*double) for double in doubles.items()])
+        raise InputError([Problem(file, message) for file, message in doubles.items()])
     return Segments(
         frame.astype(COLUMNS),
         [item for part in parts for item in part.left_out],

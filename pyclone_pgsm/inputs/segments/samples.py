@@ -119,7 +119,7 @@ def _begins(text: str, beginning: str) -> bool:
 
 def sex_of(segments: Segments, samples: Sequence[str]) -> Sex | None:
     """Return the sex that the files of the segments give for a tumour's samples; raise UsageError if there are two."""
-    found = {hint.sex: hint for hint in segments.hints if hint.sample_id in samples and hint.sex is not None}
+    found = {hint.sex: hint for hint in segments.hints if hint.sex is not None and hint.sample_id in samples}
     if len(found) > 1:
         given = " and ".join(
             f"{sex} for sample {hint.sample_id!r} ({hint.file})" for sex, hint in found.items()
