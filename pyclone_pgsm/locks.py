@@ -24,7 +24,6 @@ from pyclone_pgsm.files import is_at, told
 ATTEMPTS = 100  # to open a lock file that others remove at the same time
 
 _held: dict[str, int] = {}  # the thread that holds the lock of each path
-_guard = threading.Lock()
 
 
 @contextmanager
@@ -35,14 +34,10 @@ def writing(path: Path) -> Iterator[None]:
     """
     real = os.path.realpath(path)
     me = threading.get_ident()
-    with _guard:
-        holder = _held.get(real)
-        if holder is None:
-            _held[real] = me
-    if holder == me:
+    if _held.get(real) == me:
         yield
         return
-    if holder is not None:
+    if _held.setdefault(real, me) != me:
         raise OutputError(f"{path}: is being written by another thread of this process: wait for its end")
     try:
         lock = _lock_of(path)
@@ -54,8 +49,7 @@ def writing(path: Path) -> Iterator[None]:
                 lock.unlink()
             os.close(file)
     finally:
-        with _guard:
-            del _held[real]
+        del _held[real]
 
 
 def other_writer(path: Path) -> str | None:
