@@ -1,14 +1,21 @@
 """Consensus partition: one partition that represents all posterior draws, with a small posterior expected loss.
 
-Losses: :mod:`pyclone_pgsm.posterior.expected_loss`; search: :mod:`pyclone_pgsm.posterior.consensus_search`.
+Losses and search: :mod:`pyclone_pgsm.posterior.consensus_search`.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.posterior.consensus_search import COARSE, FINE, Search, explore, refine
-from pyclone_pgsm.posterior.expected_loss import even, shared_blocks
+from pyclone_pgsm.posterior.consensus_search import (
+    COARSE,
+    FINE,
+    Search,
+    even,
+    explore,
+    refine,
+    shared_blocks,
+)
 
 CELLS = 100_000_000  # items times draws
 MOST_EXPLORED = 100_000  # items

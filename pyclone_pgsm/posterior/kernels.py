@@ -3,7 +3,7 @@
 Shapes and names: M draws of a partition; U items, each with a weight (the number of identical mutations it
 represents); R blocks in all draws together, numbered so that a number determines both the draw and the block;
 at most C clusters in the estimate. Every criterion is a function of three sums
-(:mod:`pyclone_pgsm.posterior.expected_loss`), in which ``value[n]`` is the value of n items that are together:
+(:mod:`pyclone_pgsm.posterior.consensus_search`), in which ``value[n]`` is the value of n items that are together:
 
 =======  ======================================================================
 overlap  sum over blocks and clusters of ``value[number of items in both]``

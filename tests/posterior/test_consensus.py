@@ -12,17 +12,18 @@ from numpy.typing import NDArray
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior import consensus as module
 from pyclone_pgsm.posterior import consensus_search as search_module
-from pyclone_pgsm.posterior import expected_loss as losses
 from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
 from pyclone_pgsm.posterior.consensus_search import Effort
 
 
 def expected_loss(draws: NDArray, labels: NDArray, criterion: str) -> float:
-    value = losses.values_of(criterion, len(labels))
-    blocks, each = losses.number_blocks(draws)[0], np.ones_like(labels)
-    overlap = losses.total_value(losses.shared_blocks(blocks, labels), each, value) / len(draws)
-    block = losses.total_value(blocks, each, value) / len(draws)
-    return losses.loss_of(criterion, overlap, losses.total_value(labels, each, value), block, len(labels))
+    value = search_module.values_of(criterion, len(labels))
+    blocks, each = search_module.number_blocks(draws)[0], np.ones_like(labels)
+    overlap = search_module.total_value(search_module.shared_blocks(blocks, labels), each, value) / len(draws)
+    block = search_module.total_value(blocks, each, value) / len(draws)
+    return search_module.loss_of(
+        criterion, overlap, search_module.total_value(labels, each, value), block, len(labels)
+    )
 
 
 def expected_vi(draws: NDArray, labels: NDArray) -> float:
@@ -327,7 +328,7 @@ def test_thinning_is_even() -> None:
     """Of 1,000 draws, of which the last 300 differ, 10 must contain 3 of these."""
     early, late = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     draws = np.array([early] * 700 + [late] * 300)
-    thinned = draws[losses.even(1000, 10)]
+    thinned = draws[search_module.even(1000, 10)]
     assert len(thinned) == 10
     assert (thinned == late).all(axis=1).sum() == 3
     np.testing.assert_array_equal(consensus(thinned, "vi", rng=np.random.default_rng(0)), early)
