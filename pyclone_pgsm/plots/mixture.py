@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
-from pyclone_pgsm.plots.bernoulli import data_heatmap
 from pyclone_pgsm.plots.coclustering import coclustering_heatmap
-from pyclone_pgsm.plots.heatmaps import cluster_means
+from pyclone_pgsm.plots.heatmaps import cluster_means, data_heatmap
 from pyclone_pgsm.plots.normal import Density, cluster_points, complete_rows, density_map
 from pyclone_pgsm.plots.traces import chain_traces
 from pyclone_pgsm.posterior.mixture import MixtureSummary

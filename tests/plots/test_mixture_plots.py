@@ -16,8 +16,7 @@ from scipy.stats import multivariate_normal
 
 from pyclone_pgsm.plots import normal
 from pyclone_pgsm.plots.appearance import GREYS, cluster_colours
-from pyclone_pgsm.plots.bernoulli import data_heatmap
-from pyclone_pgsm.plots.heatmaps import cluster_means
+from pyclone_pgsm.plots.heatmaps import cluster_means, data_heatmap
 from pyclone_pgsm.plots.mixture import cluster_sizes, mixture_pictures
 from pyclone_pgsm.plots.normal import cluster_points, density_map, principal_directions
 from pyclone_pgsm.plots.style import save, write_pictures
