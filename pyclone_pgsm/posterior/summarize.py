@@ -100,10 +100,8 @@ class Findings(Generic[S_co]):
     @property
     def clusters(self) -> str:
         """The number of clusters in words, with that of the draws unless all have as many."""
-        number = self.summary.num_clusters
-        low, high = next((int(d.lower), int(d.upper)) for d in self.diagnostics if d.name == "num_clusters")
-        amounts = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        in_draws = "" if low == high == number else f" (95 % of the draws have {amounts})"
+        number, amounts = self.summary.num_clusters, _clusters_of_draws(self.diagnostics)
+        in_draws = "" if amounts == f"{number:,}" else f" (95 % of the draws have {amounts})"
         return count(number, "cluster") + in_draws
 
     @property
@@ -116,6 +114,12 @@ class Findings(Generic[S_co]):
         """Largest R-hat of all traced quantities; NaN with too few draws."""
         known = [each.rhat for each in self.diagnostics if not math.isnan(each.rhat)]
         return max(known, default=math.nan)
+
+
+def _clusters_of_draws(diagnostics: list[Diagnostic]) -> str:
+    """Return the number of clusters in 95 % of the draws, as in "3 to 5"."""
+    low, high = next((each.lower, each.upper) for each in diagnostics if each.name == "num_clusters")
+    return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
 
 
 def _doubts_of_burn_in(trace: Trace, burn_in: int | None) -> list[str]:
@@ -236,7 +240,7 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
         *_doubts_of_chains(verdict, diagnostics, kept),
         *([weights_said] if weights_said else []),
         *_doubts_of_limit(trace, rows),
-        *_disagreement(draws, division, criterion, summary.labels, rng),
+        *_disagreement(draws, division, criterion, summary.labels, rng, diagnostics),
         *_undecided(trace, summary.labels, summary.assignment_prob, summariser.observation),
         *(division.warnings(summary.labels, criterion, rng) if division else []),
         *doubts,
@@ -295,6 +299,7 @@ def _disagreement(
     criterion: str,
     labels: NDArray[np.int64],
     rng: np.random.Generator,
+    diagnostics: list[Diagnostic],
 ) -> list[str]:
     """Warn if the consensus by the other of the two main criteria differs much from this one."""
     other = {"mpear": "vi", "vi": "mpear"}.get(criterion)
@@ -309,10 +314,9 @@ def _disagreement(
     if index >= SIMILAR:
         return []
     numbers = [len(np.unique(labels[placed])) for labels in (by_mpear, by_vi)]
-    in_draws = np.quantile(gather(draws.trace, draws.rows, "num_clusters"), (0.025, 0.975), method="nearest")
     return [
         f"the consensus depends on its criterion: {numbers[0]} clusters by mpear, {numbers[1]} by vi (adjusted Rand "
-        f"index between the two {index:.2f}), where 95 % of the draws have {in_draws[0]:.0f} to {in_draws[1]:.0f}: "
+        f"index between the two {index:.2f}), where 95 % of the draws have {_clusters_of_draws(diagnostics)}: "
         "compare both (`consensus` mpear and vi)"
     ]
 
