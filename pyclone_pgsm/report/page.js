@@ -183,7 +183,7 @@
         heads.forEach(each => each.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
         const isNumber = head.classList.contains("n");
-        const key = row => { const text = row.cells[column].textContent; return isNumber ? (text === "" ? -Infinity : parseFloat(text.replace(/,/g, "").replace("inf", "Infinity"))) : text; };
+        const key = row => { const text = row.cells[column].textContent; return isNumber ? (text === "" ? -Infinity : parseFloat(text.replace(/,/g, "").replace(/^(inf|binomial)$/, "Infinity"))) : text; };
         const body = found.tBodies[0];
         const keyed = Array.from(body.rows, row => [key(row), row]);
         const compare = isNumber ? (a, b) => a[0] - b[0] || 0 : (a, b) => inOrder.compare(a[0], b[0]);

@@ -1,5 +1,6 @@
 """Sections that the pages for all kinds of data share, and parts of other sections."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -98,7 +99,8 @@ def chains_section(content: Content) -> Section:
     columns = [Column("quantity"), *(Column(name, True) for name in names)]
     rows = []
     for each in content.result.diagnostics:
-        values = [general(each.mean), general(each.lower), general(each.upper)]
+        ends = (each.mean, each.lower, each.upper)
+        values = ["binomial" if math.isinf(value) else general(value) for value in ends]  # of a precision
         values += [number(each.rhat), number(each.ess, 0)]
         rows.append((' class="bad"' if each.rhat > RHAT_WARNING else "", [escaped(each.name), *values]))
     caption = (

@@ -500,6 +500,7 @@ def test_sorting(page: Any) -> None:
     ("clusters", 1, ["10", "9", "2"]),
     ("mutations", 1, ["chr10:5", "chr9:50", "chr9:7"]),
     ("diagnostics", 4, ["inf", "1e+04", "20.5"]),
+    ("diagnostics", 4, ["binomial", "1e+04", "20.5"]),
 ])  # fmt: skip
 def test_sorting_of_numbers(page: Any, table: str, column: int, texts: list[str]) -> None:
     cells = f"#{table} tbody tr td:nth-child({column})"

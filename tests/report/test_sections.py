@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from pyclone_pgsm.plots import appearance
+from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.rows import Traces
 from pyclone_pgsm.report import sections
 from pyclone_pgsm.report.drawings import chain_pictures
@@ -34,6 +35,14 @@ def test_chains_are_drawn_if_the_shortest_has_nothing_after_the_burn_in(burn_in:
     [(_, picture)] = chain_pictures(traces)
     assert ">-89<" in picture
     assert ">-111<" in picture
+
+
+def test_infinite_precisions_are_binomial_in_the_table() -> None:
+    found = Diagnostic("precision", 200.0, 80.0, math.inf, math.inf, 12.0)
+    traces = Traces({"log_joint": np.zeros((1, 3))}, 0, np.arange(1, 4))
+    content = SimpleNamespace(result=SimpleNamespace(diagnostics=[found], traces=traces))
+    page = sections.chains_section(content).body  # type: ignore[arg-type]
+    assert "<td class=t>precision<td>200<td>80<td>binomial<td>inf<td>12" in page
 
 
 @pytest.mark.parametrize("burn_in", [0, 1])
