@@ -1,5 +1,6 @@
 """The result in an existing output folder or trace: :func:`open_trace`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from pyclone_pgsm.analyses.run_json import how_summarised, thresholds_in
 from pyclone_pgsm.clustering import Clustering
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.posterior.convergence import common_iterations
-from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
+from pyclone_pgsm.posterior.states import Thresholds, checked_thresholds
 from pyclone_pgsm.posterior.summarize import CRITERIA, summarize
 from pyclone_pgsm.ranges import check_choice, check_kind, check_path
 from pyclone_pgsm.results import RUN, TRACE, Result
@@ -17,7 +18,6 @@ from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.tumour import TumourData
 
 
-@np.errstate(under="ignore")  # underflow is normal here, also if the caller lets numpy raise errors
 def open_trace(
     path: Path | str,
     *,
@@ -54,11 +54,21 @@ def open_trace(
         An option is invalid, or the thresholds are of a trace that is not of a tumour.
     """
     check_path("path", path, may_be_none=False)
-    check_choice("consensus", consensus, CRITERIA, may_be_none=True)
     check_kind("likelihood", likelihood, str | None, "a text, path/to/file.py:Class")
-    if thresholds is not None:
-        thresholds = checked_thresholds(thresholds)
-    path = Path(path)
+    given = {} if thresholds is None else checked_thresholds(thresholds)._asdict()
+    return open_with(Path(path), consensus, burn_in, given, likelihood)
+
+
+@np.errstate(under="ignore")  # underflow is normal here, also if the caller lets numpy raise errors
+def open_with(
+    path: Path,
+    consensus: str | None,
+    burn_in: int | None,
+    thresholds: Mapping[str, float],
+    likelihood: str | None,
+) -> Result:
+    """Do what :func:`open_trace` does; thresholds that are not given, by name, are those of the folder."""
+    check_choice("consensus", consensus, CRITERIA, may_be_none=True)
     stored: dict[str, Any] = {}
     notes: list[str] = []
     if path.is_dir():
@@ -70,7 +80,7 @@ def open_trace(
         stored = how_summarised(path / RUN)
         path = path / TRACE
     with Trace(path, likelihood) as trace:
-        if thresholds is not None and not isinstance(trace.data, TumourData):
+        if thresholds and not isinstance(trace.data, TumourData):
             raise UsageError(f"thresholds are for tumours; {path} is of {trace.options.model.likelihood!r}")
         done = common_iterations(trace)
         if stored.get("iterations", done) != done:
@@ -86,18 +96,13 @@ def open_trace(
                 "which they were made, or update them with pyclone-pgsm summarize"
             )
         burn_in = stored.get("burn_in") if burn_in is None else burn_in
-        thresholds = thresholds_in(stored) if thresholds is None else thresholds
+        chosen = thresholds_in({**stored, **thresholds})
         kind = Result if isinstance(trace.data, TumourData) else Clustering
-        result = kind(trace, summarize(trace, consensus or stored.get("consensus"), burn_in, thresholds))
+        result = kind(trace, summarize(trace, consensus or stored.get("consensus"), burn_in, chosen))
     result.notes = notes
     if "command" in stored and not notes:
         result.command = stored["command"]
     return result
-
-
-def stored_thresholds(path: Path) -> Thresholds:
-    """Return the thresholds of an output folder's tables; for a trace, the defaults."""
-    return thresholds_in(how_summarised(path / RUN)) if path.is_dir() else DEFAULT_THRESHOLDS
 
 
 def _made_from(command: str, stored: str) -> bool:

@@ -43,18 +43,11 @@ def report(
 
 def _opened(given: dict[str, Any], path: Path, likelihood: str | None = None) -> "Result":
     """Return the result in an output folder or a trace, with the conclusions that the options ask for."""
-    from pyclone_pgsm.opening import open_trace, stored_thresholds
+    from pyclone_pgsm.opening import open_with
     from pyclone_pgsm.posterior.states import Thresholds
 
     changed = {name: given[name] for name in Thresholds._fields if given[name] is not None}
-    thresholds = stored_thresholds(path)._replace(**changed) if changed else None
-    return open_trace(
-        path,
-        consensus=given["consensus"],
-        burn_in=given["burn_in"],
-        thresholds=thresholds,
-        likelihood=likelihood,
-    )
+    return open_with(path, given["consensus"], given["burn_in"], changed, likelihood)
 
 
 def _doubts(result: "Result") -> list[str]:
