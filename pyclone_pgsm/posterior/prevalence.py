@@ -149,8 +149,8 @@ def read_blocks(trace: Trace, rows: list[NDArray[np.int64]]) -> tuple[NDArray[An
 
 
 @inner(**LEAF)
-def _shortest_interval(mass, ends, lo, hi, share):
-    """Find the shortest interval with `share` of a distribution on the grid points lo..hi-1, between 0 and 1.
+def _shortest_interval(mass, ends, lo, hi):
+    """Find the shortest interval with 95 % of a distribution on the grid points lo..hi-1, between 0 and 1.
 
     Each point's mass is spread evenly over its cell; `ends` are those of the cells. One end of the shortest interval is
     the end of a cell, so it is enough to try each of these as the left and as the right end.
@@ -160,24 +160,24 @@ def _shortest_interval(mass, ends, lo, hi, share):
     right = lo
     held = 0.0  # mass of the points left..right - 1
     for left in range(lo, hi):
-        while right < hi and held + mass[right] < share:
+        while right < hi and held + mass[right] < INTERVAL:
             held += mass[right]
             right += 1
         if right == hi:
             break
-        end = ends[right] + (ends[right + 1] - ends[right]) * (share - held) / mass[right]
+        end = ends[right] + (ends[right + 1] - ends[right]) * (INTERVAL - held) / mass[right]
         if end - ends[left] < best_right - best_left:
             best_left, best_right = ends[left], end
         held -= mass[left]
     left = hi - 1
     held = 0.0  # mass of the points left + 1..right
     for right in range(hi - 1, lo - 1, -1):
-        while left >= lo and held + mass[left] < share:
+        while left >= lo and held + mass[left] < INTERVAL:
             held += mass[left]
             left -= 1
         if left < lo:
             break
-        end = ends[left + 1] - (ends[left + 1] - ends[left]) * (share - held) / mass[left]
+        end = ends[left + 1] - (ends[left + 1] - ends[left]) * (INTERVAL - held) / mass[left]
         # one that reaches 1 may be as long as the best so far; another must be shorter, by more than rounding
         tie = 1e-12 if right == len(mass) - 1 else -1e-12
         if ends[right + 1] - end < best_right - best_left + tie:
@@ -196,19 +196,13 @@ def _mass_above(mass, ends, lo, hi, threshold):
 
 
 @inner(**LEAF)
-def _density(mass, ends, k):
-    """Return the density in the cell of grid point k."""
-    return mass[k] / (ends[k + 1] - ends[k])
-
-
-@inner(**LEAF)
-def _count_peaks(mass, ends, lo, hi):
+def _count_peaks(mass, widths, lo, hi):
     """Count the pieces of the 95 % highest density region with a mass of at least `SMALLEST_PEAK`."""
     highest = 0.0
     has_fallen = has_risen_again = False
     before = 0.0
     for k in range(lo, hi):
-        density = _density(mass, ends, k)
+        density = mass[k] / widths[k]
         has_risen_again |= has_fallen and density > before
         has_fallen |= density < before
         highest = max(highest, density)
@@ -221,7 +215,7 @@ def _count_peaks(mass, ends, lo, hi):
         middle = 0.5 * (level + above)
         held = 0.0
         for k in range(lo, hi):
-            if _density(mass, ends, k) >= middle:
+            if mass[k] / widths[k] >= middle:
                 held += mass[k]
         if held >= INTERVAL:
             level = middle
@@ -230,7 +224,7 @@ def _count_peaks(mass, ends, lo, hi):
     peaks = 0
     held = 0.0
     for k in range(lo, hi + 1):
-        if k < hi and _density(mass, ends, k) >= level:
+        if k < hi and mass[k] / widths[k] >= level:
             held += mass[k]
         else:
             if held >= SMALLEST_PEAK:
@@ -248,6 +242,7 @@ def _mixtures(rows, weights, low, start, mass, present_above, clonal_above, grid
     """
     n, M = rows.shape
     D, grid_size = posteriors.shape[1:]
+    widths = np.diff(ends)
     moments = np.empty((7, n, D))
     for i in range(n):
         for d in range(D):
@@ -280,12 +275,12 @@ def _mixtures(rows, weights, low, start, mass, present_above, clonal_above, grid
                 variance += mixed[k] * (grid[k] - mean) ** 2
             moments[0, i, d] = mean
             moments[1, i, d] = np.sqrt(variance)
-            lower, upper = _shortest_interval(mixed, ends, lo, hi, INTERVAL)
+            lower, upper = _shortest_interval(mixed, ends, lo, hi)
             moments[2, i, d] = min(lower, mean)
             moments[3, i, d] = max(upper, mean)
             moments[4, i, d] = _mass_above(mixed, ends, lo, hi, present_above)
             moments[5, i, d] = _mass_above(mixed, ends, lo, hi, clonal_above)
-            moments[6, i, d] = _count_peaks(mixed, ends, lo, hi)
+            moments[6, i, d] = _count_peaks(mixed, widths, lo, hi)
     return moments
 
 
