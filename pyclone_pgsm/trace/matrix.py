@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.inputs.problems import CONTROL
 from pyclone_pgsm.likelihoods.inferred import names_to_infer
 from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.ranges import is_number
 from pyclone_pgsm.trace.hyperparameters import values_of
 from pyclone_pgsm.trace.structure import check_members, read, read_texts, write_array, write_texts
-from pyclone_pgsm.trace.values import Fault, Values, check_keys, check_names, has_control, shown
+from pyclone_pgsm.trace.values import Fault, Values, check_keys, check_names, shown
 
 DEEPEST_PARAMETER = 3
 
@@ -74,12 +75,12 @@ class MatrixData:
         """Return the options of the likelihood, from JSON."""
         check_keys("model", values, ("likelihood", "parameters", "source", "standardised"), ("parameters",))
         name, parameters = values["likelihood"], values["parameters"]
-        if not name or has_control(name):
+        if not name or CONTROL.search(name):
             raise Fault("model.likelihood", f"{shown(name)} names no likelihood")
         if not isinstance(parameters, dict):
             raise Fault("model.parameters", f"{shown(parameters)} is no JSON object")
         for parameter, value in parameters.items():
-            if has_control(parameter) or not is_parameter(value):
+            if CONTROL.search(parameter) or not is_parameter(value):
                 reason = f"{shown(parameter)} is {shown(value)}; expected numbers or texts"
                 raise Fault("model.parameters", reason)
         return MatrixOptions(**values)

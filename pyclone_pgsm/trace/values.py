@@ -71,16 +71,11 @@ def of_column(reader: Whole | Real, placeholder: float) -> Values:
     )
 
 
-def has_control(text: str) -> bool:
-    """Whether a text has a character that is not allowed in names."""
-    return CONTROL.search(text) is not None
-
-
 def check_names(where: str, names: Sequence[str], distinct: bool = True) -> None:
     """Raise :class:`Fault` for the first name that is empty, has a control character or, if `distinct`, is repeated."""
     first: dict[str, int] = {}
     for place, name in enumerate(names):
-        if not name or has_control(name):
+        if not name or CONTROL.search(name):
             raise Fault(
                 where, f"[{place}] is {shown(name)}; a name has characters, none of them a control character"
             )

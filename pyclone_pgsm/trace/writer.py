@@ -158,11 +158,8 @@ def append(chain: h5py.Group, columns: dict[str, Any]) -> None:
 def _columns(chain: h5py.Group, records: Records, traced: Sequence[str]) -> dict[str, Any]:
     """Return the rows of a chain's datasets for records."""
     others = [(*prior[1:], *values) for prior, values in zip(records.prior_values, records.values)]
-    return {
-        **{name: np.array(getattr(records, name)) for name in ARRAYS if name in chain},
-        **{name: getattr(records, name) for name in SERIES},
-        **dict(zip(map(dataset_name, traced), zip(*others))),
-    }
+    columns = {name: np.array(getattr(records, name)) for name in (*ARRAYS, *SERIES) if name in chain}
+    return columns | dict(zip(map(dataset_name, traced), zip(*others)))
 
 
 def _make_room(chain: h5py.Group, largest: int) -> None:
