@@ -5,11 +5,12 @@ cBioPortal shows for allele-specific copy number and clonality.
 """
 
 import gzip
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.exports.answer import OWN_READS, Answer, ExportOptions, note_copy_numbers, note_exceptions
 from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
@@ -17,12 +18,8 @@ from pyclone_pgsm.files import write_file
 from pyclone_pgsm.inputs.problems import FileProblems, count, raise_any
 from pyclone_pgsm.inputs.text import open_text
 from pyclone_pgsm.posterior.states import CLONAL, SUBCLONAL, statuses
+from pyclone_pgsm.tsv import by_row
 
-COLUMNS = ("CCF", "CCF_lower", "CCF_upper", "cluster")
-ASCN = (
-    "ASCN.ASCN_METHOD", "ASCN.ASCN_INTEGER_COPY_NUMBER", "ASCN.TOTAL_COPY_NUMBER", "ASCN.MINOR_COPY_NUMBER",
-    "ASCN.CCF_EXPECTED_COPIES", "ASCN.CCF_EXPECTED_COPIES_UPPER", "ASCN.CLONAL", "ASCN.EXPECTED_ALT_COPIES",
-)  # fmt: skip
 NEEDED = ("chromosome", "start_position", "reference_allele", "tumor_seq_allele2", "tumor_sample_barcode")
 OTHER_ALLELE = "tumor_seq_allele1"
 UNKNOWN = "NA"
@@ -57,10 +54,9 @@ def _annotate(
     out: Path,
     options: ExportOptions,
     name: str,
-    columns: tuple[str, ...],
-    cells: Callable[[int, int], Iterator[str]],
+    columns: Mapping[str, ArrayLike],
 ) -> list[str]:
-    """Write the MAF with added columns; `cells` yields their texts for a mutation in a sample."""
+    """Write the MAF with added columns, whose texts can be broadcast to (T, D)."""
     path = given_source(options, name, "MAF")
     above, header, rows = _read(path)
     at = {each.lower(): place for place, each in reversed(list(enumerate(header)))}
@@ -68,6 +64,7 @@ def _annotate(
     names = list(dict.fromkeys(row[sample] for row in rows))
     samples = samples_of(answer, path, options, names)
     mutations = Mutations(answer)
+    texts = [np.broadcast_to(each, answer.summary.mean.shape) for each in columns.values()]
     unknown = [UNKNOWN] * len(columns)
     added, absent = [], 0
     for row in rows:
@@ -76,7 +73,7 @@ def _annotate(
             variant = row[at[OTHER_ALLELE]]
         t = mutations.find(row[chrom], row[pos], row[ref], variant) if row[sample] in samples else None
         absent += t is None
-        added.append(unknown if t is None else list(cells(t, samples[row[sample]])))
+        added.append(unknown if t is None else [each[t, samples[row[sample]]] for each in texts])
     kept = [place for place, each in enumerate(header) if each not in columns]
     lines = [
         *above,
@@ -94,15 +91,21 @@ def _annotate(
     return notes + ([f"columns of {path} replaced: {', '.join(replaced)}"] if replaced else [])
 
 
+def _texts(values: NDArray[np.float64], form: str) -> NDArray[np.object_]:
+    """Return numbers as texts, `UNKNOWN` for NaN."""
+    texts = [UNKNOWN if math.isnan(each) else f"{each:{form}}" for each in values.ravel().tolist()]
+    return np.array(texts, object).reshape(values.shape)
+
+
 def write_maf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     summary = answer.summary
-
-    def cells(t: int, d: int) -> Iterator[str]:
-        for values in (summary.mean, summary.lower, summary.upper):
-            yield f"{values[t, d]:.6g}"
-        yield str(summary.labels[t])
-
-    notes = _annotate(answer, out, options, "maf", COLUMNS, cells)
+    columns = {
+        "CCF": _texts(summary.mean, ".6g"),
+        "CCF_lower": _texts(summary.lower, ".6g"),
+        "CCF_upper": _texts(summary.upper, ".6g"),
+        "cluster": by_row(summary.labels.astype(str)),
+    }
+    notes = _annotate(answer, out, options, "maf", columns)
     return [*notes, *note_exceptions(answer, "the model's prevalence", OWN_READS)]
 
 
@@ -120,28 +123,23 @@ def copy_number_calls(total: NDArray[np.float64], normal_cn: NDArray[np.int64]) 
 def write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     summary, data = answer.summary, answer.observations
     has_alleles = answer.genotype_prior != "total"
-    words = {CLONAL: "CLONAL", SUBCLONAL: "SUBCLONAL"}
-    states = statuses(summary.prob_present, summary.prob_clonal)
+    states = statuses(summary.prob_present, summary.prob_clonal).astype(str)
+    clonal = np.where(np.isin(states, (CLONAL, SUBCLONAL)), np.char.upper(states), "INDETERMINATE")
     minor = np.where(data.subclonal_fraction > 0.5, data.subclonal_minor_cn, data.minor_cn)
     total = np.where(data.has_data, data.tumour_copies, np.nan)
     minor = np.where(data.has_data & has_alleles, minor, np.nan)
     mutant = np.where(summary.multiplicity > 0, summary.multiplicity, np.nan)
-    calls = copy_number_calls(np.rint(total), data.normal_cn)
-
-    def copies(number: float) -> str:
-        return UNKNOWN if np.isnan(number) else f"{number:.0f}"
-
-    def cells(t: int, d: int) -> Iterator[str]:
-        yield "pyclone-pgsm"
-        yield copies(calls[t, d])
-        yield copies(total[t, d])
-        yield copies(minor[t, d])
-        yield f"{summary.mean[t, d]:.6g}"
-        yield f"{summary.upper[t, d]:.6g}"
-        yield words.get(states[t, d], "INDETERMINATE")
-        yield copies(mutant[t, d])
-
-    notes = _annotate(answer, out, options, "cbioportal", ASCN, cells)
+    columns: dict[str, ArrayLike] = {
+        "ASCN.ASCN_METHOD": "pyclone-pgsm",
+        "ASCN.ASCN_INTEGER_COPY_NUMBER": _texts(copy_number_calls(np.rint(total), data.normal_cn), ".0f"),
+        "ASCN.TOTAL_COPY_NUMBER": _texts(total, ".0f"),
+        "ASCN.MINOR_COPY_NUMBER": _texts(minor, ".0f"),
+        "ASCN.CCF_EXPECTED_COPIES": _texts(summary.mean, ".6g"),
+        "ASCN.CCF_EXPECTED_COPIES_UPPER": _texts(summary.upper, ".6g"),
+        "ASCN.CLONAL": clonal,
+        "ASCN.EXPECTED_ALT_COPIES": _texts(mutant, ".0f"),
+    }
+    notes = _annotate(answer, out, options, "cbioportal", columns)
     if (data.subclonal_fraction > 0).any():
         notes.append(
             "of two copy-number states, the mean total (rounded) and the minor copies of the larger one"
