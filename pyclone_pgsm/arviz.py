@@ -7,8 +7,7 @@ import numpy as np
 
 from pyclone_pgsm.posterior.rows import kept_rows, quantities, series_of
 from pyclone_pgsm.ranges import check_path
-from pyclone_pgsm.sampling.convergence import summaries_of
-from pyclone_pgsm.sampling.monitor import SUMMARIES
+from pyclone_pgsm.sampling.convergence import SUMMARIES, summaries_of
 from pyclone_pgsm.trace import Trace
 
 

@@ -24,7 +24,7 @@ from pyclone_pgsm.ranges import refuse
 from pyclone_pgsm.samplers.initial import INITS, is_file
 from pyclone_pgsm.sampling.chain import ChainState, advance, rebuild_interval, start_chain
 from pyclone_pgsm.sampling.chains import effective_threads
-from pyclone_pgsm.sampling.monitor import SUMMARIES
+from pyclone_pgsm.sampling.convergence import SUMMARIES
 from pyclone_pgsm.sampling.moves import names_of_moves
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import stopped_by_signals

@@ -12,8 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.posterior.rows import gather, quantities, series_of
-from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHAT_LIMIT, Rule, Verdict, judge
-from pyclone_pgsm.sampling.monitor import Monitor
+from pyclone_pgsm.sampling.convergence import (
+    COCLUSTERING_LIMIT,
+    ESS_LIMIT,
+    RHAT_LIMIT,
+    Monitor,
+    Rule,
+    Verdict,
+    judge,
+)
 from pyclone_pgsm.trace import Trace
 
 

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from pyclone_pgsm.ranges import check_range
 from pyclone_pgsm.sampling.chain import ChainState, Records
-from pyclone_pgsm.sampling.convergence import End, checks, find_end
-from pyclone_pgsm.sampling.monitor import Monitor
+from pyclone_pgsm.sampling.convergence import End, Monitor, checks, find_end
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.sampling.workers import Workers
 

@@ -28,8 +28,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from pyclone_pgsm.sampling.chain import Records
 from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS, diagnostics_of
 from pyclone_pgsm.sampling.settings import first_check
 
@@ -42,6 +43,8 @@ MOST_DRAWS = 4000
 BURN_IN_SHARES = (0.1, 0.25, 0.5)
 WATCHED = "watched"
 """Name under which the worst of the watched quantities is reported."""
+SUMMARIES = "entropy", "largest_share"
+"""Names of what :func:`summaries_of` returns."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,60 @@ def summaries_of(labels: NDArray[np.integer]) -> tuple[float, float]:
     sizes = np.bincount(labels)
     shares = sizes[sizes > 0] / len(labels)
     return float(-(shares * np.log(shares)).sum()), float(shares.max())
+
+
+class Monitor:
+    """The draws so far, as far as the rule needs them.
+
+    `names` are those of the hyperparameters: of the partition prior, then of the likelihood. Each chain must be given
+    rows, which may be none, before :meth:`draws` is called.
+    """
+
+    def __init__(self, num_observations: int, chains: int, names: Sequence[str], rule: Rule) -> None:
+        self.names = names
+        self.rule = rule
+        self._pairs = pairs_of(num_observations)
+        self._parts: list[list[ChainDraws]] = [[] for _ in range(chains)]
+
+    def add(self, chain: int, records: Records) -> None:
+        """Add a segment of a chain."""
+        if records.iteration:
+            values = [(*prior, *others) for prior, others in zip(records.prior_values, records.values)]
+            series: dict[str, ArrayLike] = {
+                "log_joint": records.log_joint,
+                "num_clusters": records.num_clusters,
+            }
+            series |= dict(zip(self.names, zip(*values)))
+            watched = np.array(records.watched, np.float32).reshape(len(values), -1)
+            self.add_rows(chain, np.array(records.iteration), series, np.array(records.labels), watched)
+
+    def add_rows(
+        self,
+        chain: int,
+        iteration: NDArray[np.int64],
+        series: Mapping[str, ArrayLike],
+        labels: NDArray[np.integer],
+        watched: NDArray[np.float32],
+    ) -> None:
+        """Add n saved iterations, with labels (n, T) and watched quantities (n, W)."""
+        of_labels = np.array([summaries_of(row) for row in labels]).reshape(-1, len(SUMMARIES)).T
+        found = {**series, **dict(zip(SUMMARIES, of_labels))}
+        names = ("log_joint", "num_clusters", *SUMMARIES, *self.names)
+        together = labels[:, self._pairs[:, 0]] == labels[:, self._pairs[:, 1]]
+        ordered = {name: np.array(found[name], float) for name in names}
+        self._parts[chain].append(ChainDraws(iteration, ordered, watched, together))
+
+    def draws(self) -> list[ChainDraws]:
+        """Return the draws of each chain."""
+        for parts in self._parts:
+            iteration, series, watched, together = zip(*parts)
+            joined = {name: np.concatenate([each[name] for each in series]) for name in series[0]}
+            parts[:] = [
+                ChainDraws(
+                    np.concatenate(iteration), joined, np.concatenate(watched), np.concatenate(together)
+                )
+            ]
+        return [parts[0] for parts in self._parts]
 
 
 class End(NamedTuple):

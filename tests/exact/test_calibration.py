@@ -30,8 +30,7 @@ from pyclone_pgsm.sampling import convergence
 from pyclone_pgsm.sampling import settings as settings_module
 from pyclone_pgsm.sampling.chain import Records, advance, start_chain
 from pyclone_pgsm.sampling.chains import run_until_converged
-from pyclone_pgsm.sampling.convergence import Rule
-from pyclone_pgsm.sampling.monitor import Monitor
+from pyclone_pgsm.sampling.convergence import Monitor, Rule
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.sampling.workers import Workers
 from pyclone_pgsm.simulate.tumour import draw_alt_counts, draw_genotypes, variant_share
