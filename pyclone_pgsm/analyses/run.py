@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -44,8 +44,8 @@ from pyclone_pgsm.posterior.convergence import monitor_of
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.priors import Prior
-from pyclone_pgsm.sampling.chains import Segment, effective_threads, run_chains, run_until_converged
-from pyclone_pgsm.sampling.convergence import End, next_check
+from pyclone_pgsm.sampling.chains import effective_threads, run_chains, run_until_converged
+from pyclone_pgsm.sampling.convergence import Monitor, next_check
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.sampling.workers import Workers
 from pyclone_pgsm.stopping import Interrupted, Stopped, stopped_by_signals
@@ -63,37 +63,31 @@ def _run(path: Path, plan: Plan, progress: Progress | None) -> RunOptions:
     stop = threading.Event()
     model, options, settings = plan.model, plan.options, plan.options.settings
     writer = TraceWriter(path, options.traced)
-    end: End | None = None
-
-    def steps() -> Iterator[Segment]:
-        nonlocal end
-        with Workers(model, plan.processes) as workers:
-            run = workers, settings, plan.states, options.rebuild, plan.threads, stop
-            if not settings.until_converged:
-                yield from run_chains(*run)
-                return
-            with Trace(path) as trace:
-                monitor = monitor_of(trace)
-            end = yield from run_until_converged(*run, monitor)
-
+    monitor: Monitor | None = None
     with (
         stopped_by_signals(stop),
         threadpool_limits(1, user_api="blas"),  # more would slow down the chains, and change the last digits
         density_explained(plan),
         blamed(options.model.likelihood),
+        Workers(model, plan.processes) as workers,
     ):
-        for chain, state, records, _ in steps():
-            writer.add(chain, state, records)
-            if progress and records.iteration:
-                total = settings.lengths[0]
-                if settings.until_converged:
-                    total = min(total, next_check(records.iteration[-1], model.num_observations))
-                progress(chain, records.iteration[-1], total, records.num_clusters[-1])
+        run = workers, settings, plan.states, options.rebuild, plan.threads, stop
+        if settings.until_converged:
+            with Trace(path) as trace:
+                monitor = monitor_of(trace)
+        with closing(run_until_converged(*run, monitor) if monitor else run_chains(*run)) as segments:
+            for chain, state, records, _ in segments:
+                writer.add(chain, state, records)
+                if progress and records.iteration:
+                    total = settings.lengths[0]
+                    if monitor:
+                        total = min(total, next_check(records.iteration[-1], model.num_observations))
+                    progress(chain, records.iteration[-1], total, records.num_clusters[-1])
         writer.flush()
     model.forget()
-    if stop.is_set() or (settings.until_converged and end is None):
+    if stop.is_set():
         raise KeyboardInterrupt
-    if end is not None:
+    if monitor and (end := monitor.end):
         is_full = end.iterations > settings.lengths[0] - options.rebuild
         stopped = "converged" if end.converged else "max-iterations" if is_full else "max-time"
         actual = replace(settings, iterations=end.iterations, burn_in=end.burn_in)

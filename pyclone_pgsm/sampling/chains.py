@@ -5,13 +5,13 @@ import math
 import os
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 
 from pyclone_pgsm.ranges import check_range
 from pyclone_pgsm.sampling.chain import ChainState, Records
-from pyclone_pgsm.sampling.convergence import End, Monitor, checks, find_end
+from pyclone_pgsm.sampling.convergence import Monitor, checks, find_end
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.sampling.workers import Workers
 
@@ -29,7 +29,7 @@ def run_chains(
     threads: int,
     stop: threading.Event,
     deadline: float = math.inf,
-) -> Iterator[Segment]:
+) -> Generator[Segment, None, None]:
     """Run all chains until their end, as many at a time as `threads`.
 
     Yields each segment of each chain: its number, the state after the segment, the records of the segment, and whether
@@ -73,15 +73,15 @@ def run_until_converged(
     threads: int,
     stop: threading.Event,
     monitor: Monitor,
-) -> Generator[Segment, None, End | None]:
-    """Run all chains from one check of the convergence rule to the next, until it is fulfilled; return None if
-    interrupted.
+) -> Generator[Segment, None, None]:
+    """Run all chains from one check of the convergence rule to the next, until it is fulfilled.
 
     All chains reach the number of iterations of a check before the rule is checked, with the draws up to there. So when
     chains stop is a function of the draws, whatever the number of threads and however often the run was interrupted.
     Only ``settings.max_time`` depends on the machine; when it is over, all chains catch up with the farthest one.
 
-    The `monitor` has the earlier draws of the chains; the other parameters are those of :func:`run_chains`.
+    The `monitor` has the earlier draws of the chains, and at the end its ``end`` says where they stopped, unless they
+    were interrupted; the other parameters are those of :func:`run_chains`.
     """
     states = list(states)
     most, first_burn_in = settings.lengths
@@ -106,11 +106,11 @@ def run_until_converged(
                 monitor.add(chain, records)
                 yield chain, state, records, done
             if stop.is_set():
-                return None
+                return
         end = find_end(monitor.draws(), monitor.rule, target, first_burn_in)
         if end.converged or target >= most or time.monotonic() > deadline:
-            return end
-    raise AssertionError("the numbers of iterations never end")
+            monitor.end = end
+            return
 
 
 def effective_threads(threads: int | None, chains: int) -> int:

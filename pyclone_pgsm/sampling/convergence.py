@@ -165,12 +165,13 @@ class Monitor:
     """The draws so far, as far as the rule needs them.
 
     `names` are those of the hyperparameters: of the partition prior, then of the likelihood. Each chain must be given
-    rows, which may be none, before :meth:`draws` is called.
+    rows, which may be none, before :meth:`draws` is called. ``end`` is where the chains stopped, once they have.
     """
 
     def __init__(self, num_observations: int, chains: int, names: Sequence[str], rule: Rule) -> None:
         self.names = names
         self.rule = rule
+        self.end: End | None = None
         self._pairs = pairs_of(num_observations)
         self._parts: list[list[ChainDraws]] = [[] for _ in range(chains)]
 

@@ -270,15 +270,13 @@ def ranks_where_the_rule_stops(replicate: int) -> tuple[list[int], int]:
     )
     chains = [Records() for _ in states]
     workers = Workers(model, 0)
-    steps = run_until_converged(workers, settings, states, 10, 1, threading.Event(), monitor)
-    while True:
-        try:
-            chain, _, records, _ = next(steps)
-        except StopIteration as stop:
-            end = stop.value
-            break
+    for chain, _, records, _ in run_until_converged(
+        workers, settings, states, 10, 1, threading.Event(), monitor
+    ):
         for name, values in vars(records).items():
             getattr(chains[chain], name).extend(values)
+    end = monitor.end
+    assert end is not None
     assert end.converged
     rows = [(k, row) for k in range(len(chains)) for row in range(end.burn_in, end.iterations)]
     chosen = tumour.rng.choice(len(rows), DRAWS, replace=False)
