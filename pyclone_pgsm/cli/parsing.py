@@ -84,8 +84,7 @@ def refuse_ineffective(context: typer.Context, effects: Effects) -> None:
 
 def sampling_plan(context: typer.Context) -> tuple[Settings, Prior]:
     """Return settings and partition prior from the options of a command."""
-    from pyclone_pgsm.priors import make_prior
-    from pyclone_pgsm.priors.making import EFFECTS
+    from pyclone_pgsm.priors import EFFECTS, make_prior
     from pyclone_pgsm.sampling.chains import effective_threads
     from pyclone_pgsm.sampling.settings import OF_PARTICLES, Settings
 

@@ -58,9 +58,8 @@ class Prior:
         """Return the log of the factor that normalises the prior, plus the log density of resampled hyperparameters."""
         raise NotImplementedError
 
-    def to_dict(self, num_observations: int | None = None) -> dict[str, Any]:
-        """Return the prior in JSON's types, for :func:`pyclone_pgsm.priors.prior_from_dict`.
-
-        Only a custom prior needs T for that.
+    def to_dict(self, num_observations: int) -> dict[str, Any]:
+        """Return the prior in JSON's types, a custom one for T observations, for
+        :func:`pyclone_pgsm.priors.prior_from_dict`.
         """
         return {"name": self.name, **asdict(self)}

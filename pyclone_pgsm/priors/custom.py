@@ -91,10 +91,8 @@ class CustomPrior(Prior):
         """Return 0, because the normalising factor is not known."""
         return 0.0
 
-    def to_dict(self, num_observations: int | None = None) -> dict[str, Any]:
-        """Return tables for T observations, which must be given, because functions cannot be stored."""
-        if num_observations is None:
-            raise UsageError("a custom prior can only be stored if the number of observations is given")
+    def to_dict(self, num_observations: int) -> dict[str, Any]:
+        """Return tables for T observations, because functions cannot be stored."""
         most = self.max_blocks(num_observations)
         return {
             "name": self.name,
