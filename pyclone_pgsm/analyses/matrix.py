@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PICTURED_DRAWS = 12  # partitions over which the picture of the density is averaged
 
 
-class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
+class MatrixAnalysis(Analysis):
     """Clusters of rows, and the parameters of their distributions."""
 
     kind: ClassVar[str] = MatrixData.kind

@@ -8,11 +8,11 @@ options and model (:class:`~pyclone_pgsm.trace.options.Dataset`), and the summar
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import pandas as pd
 
-from pyclone_pgsm.posterior.summarize import AnySummary, Findings
+from pyclone_pgsm.posterior.summarize import Findings
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.options import Options
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pyclone_pgsm.report.content import Content, Page
-
-Data = TypeVar("Data", contravariant=True)
-Summary = TypeVar("Summary", bound=AnySummary, contravariant=True)
 
 
 class Footprint(NamedTuple):
@@ -38,7 +35,7 @@ class Footprint(NamedTuple):
     described: int
 
 
-class Analysis(Protocol[Data, Summary]):
+class Analysis(Protocol):
     """Presentation of results for data of one kind, and the memory that the data need.
 
     `files` are the names of the files of an output folder, except its pages and pictures.
@@ -47,30 +44,30 @@ class Analysis(Protocol[Data, Summary]):
     kind: ClassVar[str]
     files: ClassVar[tuple[str, ...]]
 
-    def footprint(self, data: Data) -> Footprint:
+    def footprint(self, data: Any) -> Footprint:
         """Estimate the memory that the data need."""
 
     def named_options(self, options: Options) -> str:
         """Return the options that determine the likelihood, with their values, for a message."""
 
-    def tables(self, trace: Trace, summary: Summary) -> dict[str, pd.DataFrame]:
+    def tables(self, trace: Trace, summary: Any) -> dict[str, pd.DataFrame]:
         """Return the tables of a result, by file name."""
 
-    def pictures(self, trace: Trace, result: Findings[Summary]) -> dict[str, Callable[[], Figure]]:
+    def pictures(self, trace: Trace, result: Findings[Any]) -> dict[str, Callable[[], Figure]]:
         """Return the functions that draw the pictures of a result, by name; they no longer read the trace."""
 
     def page(self, content: Content) -> Page:
         """Return the sections of the report and its pictures."""
 
-    def numbers(self, summary: Summary) -> dict[str, dict[str, float]]:
+    def numbers(self, summary: Any) -> dict[str, dict[str, float]]:
         """Return the numbers for MultiQC, of each sample and of the whole result (``""``)."""
 
-    def counts(self, trace: Trace, summary: Summary) -> dict[str, int]:
+    def counts(self, trace: Trace, summary: Any) -> dict[str, int]:
         """Return the numbers of things read and found, for ``run.json``."""
 
-    def choices(self, summary: Summary) -> dict[str, Any]:
+    def choices(self, summary: Any) -> dict[str, Any]:
         """Return the options of the summary, for ``run.json``; none by default."""
         return {}
 
-    def lines(self, result: Findings[Summary]) -> list[str]:
+    def lines(self, result: Findings[Any]) -> list[str]:
         """Return lines for the terminal: the clusters, and what else was inferred."""

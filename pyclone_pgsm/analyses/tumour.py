@@ -42,7 +42,7 @@ OBSERVATION = 250
 """Bytes for each mutation and sample: thirteen columns of 8 bytes, and as much again while they are read."""
 
 
-class TumourAnalysis(Analysis[TumourData, Summary]):
+class TumourAnalysis(Analysis):
     """Prevalences of mutations in samples."""
 
     kind: ClassVar[str] = TumourData.kind

@@ -14,8 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.observations import CLONAL, GENOTYPE_PRIORS, PRIORS_WITHOUT_COPY_NUMBERS
+from pyclone_pgsm.inputs.observations import CLONAL, PRIORS_WITHOUT_COPY_NUMBERS
 
 State = tuple[int, int, int, int]
 CopyNumber = tuple[int, int]
@@ -125,8 +124,6 @@ def genotype_states(prior: str, major_cn: int, minor_cn: int, normal_cn: int) ->
     once. A locus with normal_cn = 1, X or Y in a male, needs no special case. Copy numbers must be possible
     (`pyclone_pgsm.inputs` accepts no others): 0 <= minor_cn <= major_cn, major_cn >= 1 and normal_cn >= 1.
     """
-    if prior not in _PRIORS:
-        raise UsageError(f"genotype prior {prior!r}: expected one of {', '.join(GENOTYPE_PRIORS)}")
     looks_at_them = prior not in PRIORS_WITHOUT_COPY_NUMBERS
     if looks_at_them and not (0 <= minor_cn <= major_cn and major_cn >= 1 and normal_cn >= 1):
         raise ValueError(f"no genotype fits major_cn {major_cn}, minor_cn {minor_cn}, normal_cn {normal_cn}")

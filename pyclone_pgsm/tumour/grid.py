@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import (
     CLONAL,
     PLACEHOLDERS,
@@ -141,8 +140,6 @@ def prevalence_grid(grid_size: int, prevalence_prior: str = "uniform") -> NDArra
 
     If further copies without the mutation are read, prevalences near 1 are known less well than this.
     """
-    if grid_size < 2:
-        raise UsageError(f"grid size {grid_size}: at least 2 points are needed")
     t = np.arange(grid_size) / (grid_size - 1)
     if prevalence_prior != "learned":
         return t
@@ -299,8 +296,6 @@ def xi_at_prevalences(
         from pyclone_pgsm.tumour.kernels import fill_grid
 
         precisions, error_rates, contents = np.array([*zip(*settings)], float)  # None: NaN
-        if not (precisions > 0).all():
-            raise UsageError(f"precision {precisions.min()}: the beta-binomial needs a number above 0")
         rates = np.where(np.isnan(known_rates), error_rates[:, None], known_rates)
         contents = np.where(np.isnan(contents)[:, None], known_contents, contents[:, None])
         xi_max = np.empty((len(settings), len(ref)))

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from scipy import stats
 from xi_reference import Row, log_likelihoods, log_pmf_scipy, log_pmf_sum, observations
 
-from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import GENOTYPE_PRIORS, Observations
 from pyclone_pgsm.likelihoods.pyclone import make_pyclone
 from pyclone_pgsm.tumour import grid as tumour_grid
@@ -480,27 +479,6 @@ def test_steps_of_a_learned_prior_are_proportional_to_the_standard_deviation() -
             (np.pi / 2 - 2 * np.arcsin(np.sqrt(0.0001))) / (grid_size - 1),
             rtol=1e-9,
         )
-
-
-def test_a_grid_has_two_points_at_least() -> None:
-    with pytest.raises(UsageError) as caught:
-        prevalence_grid(1)
-    assert str(caught.value) == "grid size 1: at least 2 points are needed"
-
-
-@pytest.mark.parametrize(
-    ("grid_size", "prior", "precision", "message"),
-    [
-        (11, "majr", math.inf, "genotype prior 'majr': expected one of major, parental,"),
-        (11, "major", 0.0, "precision 0.0: the beta-binomial needs a number above 0"),
-        (11, "major", math.nan, "precision nan: the beta-binomial needs a number above 0"),
-        (0, "major", math.inf, "grid size 0: at least 2 points are needed"),
-    ],
-)
-def test_unusable_options(grid_size: int, prior: str, precision: float, message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        likelihood_grid(loci_of(some_data(), prior), prevalence_grid(grid_size), Setting(precision))
-    assert str(caught.value).startswith(message)
 
 
 def chosen(
