@@ -1,7 +1,7 @@
 """Errors that a user can cause. The command line prints their message and exits with code 2.
 
 Messages name parameters in backquotes, as in "`burn_in` -1: must be at least 0"; the command line replaces these names
-by its options (:func:`pyclone_pgsm.cli.mistakes.with_options`).
+by its options (:func:`pyclone_pgsm.cli.messages.with_options`).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyclone_pgsm.analyses.precompile import compile_ahead
-from pyclone_pgsm.cli.mistakes import with_options
+from pyclone_pgsm.cli.messages import progress_bars, say, summary_lines, with_options
 from pyclone_pgsm.cli.options import (
     CHAIN_OPTIONS,
     DENSITY_OPTIONS,
@@ -28,7 +28,6 @@ from pyclone_pgsm.cli.parsing import (
     result_options,
     sampling_plan,
 )
-from pyclone_pgsm.cli.progress import progress_bars, say, summary_lines
 from pyclone_pgsm.cli.tumours import (
     SEGMENT_OPTIONS,
     Inputs,

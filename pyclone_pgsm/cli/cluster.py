@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pyclone_pgsm.cli.mistakes import require_convergence, with_options
+from pyclone_pgsm.cli.messages import progress_bars, require_convergence, say, summary_lines, with_options
 from pyclone_pgsm.cli.options import (
     CHAIN_OPTIONS,
     PRIOR_OPTIONS,
@@ -25,7 +25,6 @@ from pyclone_pgsm.cli.parsing import (
     result_options,
     sampling_plan,
 )
-from pyclone_pgsm.cli.progress import progress_bars, say, summary_lines
 
 if TYPE_CHECKING:
     from pyclone_pgsm.likelihoods.registry import LikelihoodInfo

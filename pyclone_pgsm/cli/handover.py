@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pyclone_pgsm.cli.messages import say
 from pyclone_pgsm.cli.options import CONCLUSION_OPTIONS, WRITING_OPTIONS, grouped, output_option, taking
 from pyclone_pgsm.cli.parsing import command_line, refuse_ineffective, split_sample
-from pyclone_pgsm.cli.progress import say
 from pyclone_pgsm.cli.traces import FileLikelihood
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import check_file

@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from pyclone_pgsm.cli.mistakes import mistakes_reported
+from pyclone_pgsm.cli.messages import mistakes_reported
 
 MODEL, PRIOR, CHAINS, OUTPUT = "Tumour model", "Partition prior", "Chains", "Output"
 Options = dict[str, tuple[Any, Any]]
@@ -18,7 +18,7 @@ Options = dict[str, tuple[Any, Any]]
 def taking(*groups: Options) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Decorate a command so that it also takes the options of these groups, which it finds in ``context.params``.
 
-    Its errors become messages and exit codes (:func:`~pyclone_pgsm.cli.mistakes.mistakes_reported`).
+    Its errors become messages and exit codes (:func:`~pyclone_pgsm.cli.messages.mistakes_reported`).
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from pyclone_pgsm.cli.messages import say
 from pyclone_pgsm.cli.options import CHAIN_OPTIONS, WRITING_OPTIONS, grouped, output_option, some, taking
 from pyclone_pgsm.cli.parsing import refuse_ineffective
-from pyclone_pgsm.cli.progress import say
 
 SIMULATION_OPTIONS = grouped(
     None,

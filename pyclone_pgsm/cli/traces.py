@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pyclone_pgsm.cli.mistakes import require_convergence
+from pyclone_pgsm.cli.messages import progress_bars, require_convergence, say, summary_lines
 from pyclone_pgsm.cli.options import (
     CHAIN_OPTIONS,
     CHAINS,
@@ -18,7 +18,6 @@ from pyclone_pgsm.cli.options import (
     taking,
 )
 from pyclone_pgsm.cli.parsing import command_line, given_options, parse_formats, parse_number, result_options
-from pyclone_pgsm.cli.progress import progress_bars, say, summary_lines
 from pyclone_pgsm.errors import OutputError, UsageError
 from pyclone_pgsm.files import check_file, check_files, finished, make_folder, remove_leftovers
 from pyclone_pgsm.inputs.problems import count

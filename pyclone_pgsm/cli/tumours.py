@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyclone_pgsm.cli.mistakes import fail, mistakes_reported, require_convergence, with_options
+from pyclone_pgsm.cli.messages import fail, mistakes_reported, require_convergence, with_options
 from pyclone_pgsm.cli.options import grouped
 from pyclone_pgsm.cli.parsing import default_folder, split_sample
 from pyclone_pgsm.errors import InputError, UsageError

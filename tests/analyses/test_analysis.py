@@ -17,7 +17,7 @@ from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.analyses.results import check_folder
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
-from pyclone_pgsm.cli.progress import summary_lines
+from pyclone_pgsm.cli.messages import summary_lines
 from pyclone_pgsm.errors import OutputError, TraceError, UsageError
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.tumour_content import Uncertain

@@ -20,8 +20,7 @@ from test_cli import call, refused
 from test_plots import make_coclustering, make_summary, make_traces, texts, write_plots
 
 from pyclone_pgsm.analyses import run as analysis
-from pyclone_pgsm.cli.mistakes import with_options
-from pyclone_pgsm.cli.progress import summary_lines
+from pyclone_pgsm.cli.messages import summary_lines, with_options
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.labels import canonical

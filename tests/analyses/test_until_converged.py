@@ -12,7 +12,7 @@ from small_runs import FIXED, bits, many_segments, run, run_matrix, shorten, wri
 from typer.testing import CliRunner
 
 from pyclone_pgsm.analyses import run as analysis
-from pyclone_pgsm.analyses.prolong import prolonged
+from pyclone_pgsm.analyses.run import prolonged
 from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import UsageError

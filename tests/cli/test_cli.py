@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from pyclone_pgsm import __main__, __version__
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.cli import app as cli
-from pyclone_pgsm.cli.mistakes import with_options
+from pyclone_pgsm.cli.messages import with_options
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
 

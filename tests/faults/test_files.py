@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pyclone_pgsm.cli.mistakes import mistakes_reported
+from pyclone_pgsm.cli.messages import mistakes_reported
 from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.files import (
     PART,
@@ -178,7 +178,7 @@ def test_an_error_that_a_library_makes_of_a_signal_is_an_interruption():
     """As matplotlib's compiled code does while it draws a path."""
     script = """
 import signal
-from pyclone_pgsm.cli.mistakes import mistakes_reported
+from pyclone_pgsm.cli.messages import mistakes_reported
 from pyclone_pgsm.cli.terminal import guarded
 
 with guarded(), mistakes_reported():

@@ -12,7 +12,7 @@ from small_runs import without_waiting
 from typer.testing import CliRunner
 
 from pyclone_pgsm.cli import app as cli
-from pyclone_pgsm.cli.mistakes import with_options
+from pyclone_pgsm.cli.messages import with_options
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.read_counts.suspicions import suspicions
 from pyclone_pgsm.inputs.read_counts.tables import read_tables

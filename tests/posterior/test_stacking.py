@@ -11,7 +11,7 @@ import pytest
 import small_runs
 
 from pyclone_pgsm.analyses import run as analysis
-from pyclone_pgsm.cli.progress import summary_lines
+from pyclone_pgsm.cli.messages import summary_lines
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior import stacking
 from pyclone_pgsm.posterior import summarize as summarizing

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 from pyclone_pgsm.analyses.prepare import Prepared
 from pyclone_pgsm.cli import app as cli
-from pyclone_pgsm.cli.mistakes import with_options
+from pyclone_pgsm.cli.messages import with_options
 from pyclone_pgsm.inputs.sample_sheet import OPTIONAL, REQUIRED, read_sheet
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 
