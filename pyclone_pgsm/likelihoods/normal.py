@@ -52,6 +52,7 @@ from pyclone_pgsm.likelihoods.normal_prior import (
     cholesky_root,
     column_variances,
     doubts_of_columns,
+    doubts_of_far_values,
     doubts_of_width,
     finite_matrix,
     has_narrow_clusters,
@@ -306,10 +307,11 @@ class Normal(NamedTuple):
 
     @classmethod
     def doubts(cls, data: NDArray[np.float64], parameters: Mapping[str, Any]) -> list[str]:
-        """Warn of columns that are dependent, or too many for so few rows, and of a scale that is too wide."""
+        """Warn of dependent columns, too many for so few rows, values that decide the scale, and one too wide."""
         doubts, scale = doubts_of_columns(data), parameters.get("scale", 1.0)
-        if doubts or "S0" in parameters or scale is None or isinstance(scale, str):
-            return doubts
+        far = [] if parameters.get("scale") is None else doubts_of_far_values(data)
+        if doubts or far or "S0" in parameters or scale is None or isinstance(scale, str):
+            return [*far, *doubts]
         return doubts_of_width(data, scale)
 
     @leaf

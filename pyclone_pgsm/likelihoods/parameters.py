@@ -14,7 +14,7 @@ from pyclone_pgsm.errors import UsageError
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
 LEAST_LARGE = 1e3
 """From here on :func:`log_rising` takes the series, whose error is below 1e-18."""
-_COLUMN = re.compile(r"`column (\d+)`")
+_PLACE = re.compile(r"`(column|row) (\d+)`")
 
 
 def column_at(place: int) -> str:
@@ -22,23 +22,31 @@ def column_at(place: int) -> str:
     return f"`column {place + 1}`"
 
 
-def with_column_names(text: str, names: Sequence[str]) -> str:
-    """Replace columns in a message, as :func:`column_at` writes them, by their names."""
+def row_at(place: int) -> str:
+    """Return how a message of a likelihood writes a row, given by its number from 0."""
+    return f"`row {place + 1}`"
+
+
+def with_names(text: str, columns: Sequence[str], rows: Sequence[str] = ()) -> str:
+    """Name columns and rows in a message, where it has them as :func:`column_at` and :func:`row_at` write them."""
 
     def name(found: re.Match[str]) -> str:
-        number = int(found[1])
-        return names[number - 1] if 1 <= number <= len(names) else found[0]
+        kind, number = found[1], int(found[2])
+        names = columns if kind == "column" else rows
+        if not 1 <= number <= len(names):
+            return found[0]
+        return names[number - 1] if kind == "column" else f"row {names[number - 1]}"
 
-    return _COLUMN.sub(name, text)
+    return _PLACE.sub(name, text)
 
 
 @contextmanager
 def columns_named(names: Sequence[str]) -> Iterator[None]:
-    """Let refusals name columns; see :func:`with_column_names`."""
+    """Let refusals name columns; see :func:`with_names`."""
     try:
         yield
     except UsageError as refusal:
-        text = with_column_names(str(refusal), names)
+        text = with_names(str(refusal), names)
         if text == str(refusal):
             raise
         raise UsageError(text) from None

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import renumbered
-from pyclone_pgsm.likelihoods.parameters import with_column_names
+from pyclone_pgsm.likelihoods.parameters import with_names
 from pyclone_pgsm.posterior.checks import crowded_ends
 from pyclone_pgsm.posterior.consensus import assignment_probability
 from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters
@@ -59,7 +59,7 @@ def summarise_matrix(
         doubts += _listed(likelihood_class.doubts(trace.matrix.values, parameters))
     if hasattr(likelihood_class, "doubts_of_clusters"):
         doubts += _listed(likelihood_class.doubts_of_clusters(trace.matrix.values, labels))
-    named = [with_column_names(doubt, trace.matrix.column_names) for doubt in doubts]
+    named = [with_names(doubt, trace.matrix.column_names, trace.matrix.row_names) for doubt in doubts]
     return summary, [*warnings, *named]
 
 

@@ -207,6 +207,17 @@ def test_names_of_rows_and_columns_left_out(tmp_path):
     assert sorted(set(table(tmp_path / "out" / "clusters.tsv")["dimension"])) == ["x", "y"]
 
 
+def test_a_missing_decimal_point(tmp_path):
+    """The warning has the names of its row and column."""
+    values = np.random.default_rng(1).normal(size=(40, 2)).round(3)
+    values[7, 1] = 1500
+    file = write(
+        tmp_path / "cells.csv", DataMatrix([f"cell{row}" for row in range(40)], ["CD4", "CD8"], values)
+    )
+    done = call("cluster", file, "--likelihood", "normal", "-o", tmp_path / "out", *SHORT)
+    assert "such as a missing decimal point? CD8 is 1500 in row cell7, where its median is" in done.stdout
+
+
 def test_values_that_cannot_be(points, tmp_path):
     """File, row and column are told, and nothing is written."""
     bad = tmp_path / "bad.csv"

@@ -24,7 +24,7 @@ from pyclone_pgsm import Settings, cluster
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.normal import Normal
-from pyclone_pgsm.likelihoods.normal_prior import weight_of_rows
+from pyclone_pgsm.likelihoods.normal_prior import far_values, weight_of_rows
 from pyclone_pgsm.posterior.rows import build_blocks
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood
 
@@ -594,3 +594,32 @@ def test_columns_with_which_clusters_may_be_joined_are_named():
     assert Normal.doubts(points[:2], {}) == Normal.doubts(wide[:5, :8], {}) == []
     hardly_varying = points * [1.0, 1e-200]  # allowed with S0
     assert len(Normal.doubts(hardly_varying, {})) == 1
+
+
+def test_far_values_that_decide_the_scale_are_named():
+    """A missing decimal point joins clusters, but not where the prior does not follow the columns' variances."""
+    points = clouds(3, 180, 0.5) + np.array([20.0, 0.0])
+    assert Normal.doubts(points, {"scale": "infer"}) == []
+    points[7, 0] = 1e4
+    for scale in ("infer", 1.0):
+        told = Normal.doubts(points, {"scale": scale})[0]
+        assert "missing decimal point? `column 1` is 10000 in `row 8`, where its median is" in told
+    assert Normal.doubts(points, {"S0": 1.0}) == Normal.doubts(points, {"scale": None}) == []
+    points[11] = -3e4
+    told = Normal.doubts(points, {"scale": "infer"})[0]
+    assert "`column 1` is -30000 in `row 12` (and 1 more)" in told
+    assert "; `column 2` is -30000 in `row 12`, where" in told
+
+
+def test_far_values_of_a_small_cluster_and_of_heavy_tails():
+    """As many as a cluster are none, nor is what exponential, log-normal and sparse columns have."""
+    rng = np.random.default_rng(1)
+    for draw in (rng.exponential, rng.lognormal, lambda size: rng.negative_binomial(0.3, 0.02, size)):
+        assert not any(
+            far_values(np.asarray(draw(size=rows), float)) for rows in (50, 200) for _ in range(300)
+        )
+    assert far_values(np.array([0.0] * 99 + [1000.0])) == []
+    column = rng.normal(size=100)
+    assert far_values(np.append(column, [20.0] * 4)) == []  # they hardly widen the prior
+    assert far_values(np.append(column, [1e3] * 4)) == [100, 101, 102, 103]
+    assert far_values(np.append(column, [1e3] * 6)) == []
