@@ -1,6 +1,7 @@
 """Warnings about what makes a tumour's result doubtful, and what to do about it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, betaln, chdtrc, gammaln, pdtr, pdtrc
 
 from pyclone_pgsm.inputs.problems import count, listed
+from pyclone_pgsm.inputs.read_counts.suspicions import LEAST_MUTATIONS, without_mutations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.posterior.states import SURE
@@ -177,8 +179,17 @@ def _compared(found: Sequence[tuple[int, int, float]]) -> str:
 
 
 def _none_clonal(summary: Summary) -> Iterator[str]:
-    """Warn of samples in which no cluster can be clonal: all tumour cells of a sample descend from one."""
-    if samples := summary.samples_without_clonal:
+    """Warn of samples in which no cluster can be clonal: all tumour cells of a sample descend from one.
+
+    Few mutations may all be subclonal. Samples without any have a warning about the input.
+    """
+    alt_counts = np.rint(np.nan_to_num(summary.vaf) * summary.depth).astype(np.int64)
+    tell = ((summary.depth > 0).sum(axis=0) >= LEAST_MUTATIONS) & ~without_mutations(
+        alt_counts, summary.depth
+    )
+    if samples := [
+        name for name in compress(summary.sample_ids, tell) if name in summary.samples_without_clonal
+    ]:
         yield (
             f"no cluster can be clonal in {listed(samples)}: is the tumour content there too high, or are the trunk "
             "and a large subclone one cluster?"

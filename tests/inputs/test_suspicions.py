@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.cli.messages import with_options
 from pyclone_pgsm.inputs.observations import Observations
-from pyclone_pgsm.inputs.read_counts.suspicions import suspicions
+from pyclone_pgsm.inputs.read_counts.suspicions import suspicions, without_mutations
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
@@ -167,6 +167,25 @@ def test_reads_of_calls_only_of_a_panel() -> None:
 
 def test_a_single_sample_has_nothing_to_compare() -> None:
     assert suspicions(only_calls(observed(np.full((40, 1), 30)))) == []
+
+
+def test_a_normal_sample() -> None:
+    """Its variant reads are errors; one certain mutation, or 1 % of the reads of deep sequencing, are of a tumour."""
+    alt = np.full((40, 3), 30)
+    alt[:, 1] = alt[:, 2] = np.arange(40) % 4 == 0
+    (text,) = [each for each in suspicions(observed(alt)) if "normal" in each]
+    assert text.startswith(
+        "is a normal sample among those of the tumour? No mutation is present in 'S1', 'S2': errors explain"
+    )
+    assert without_mutations(alt, np.full_like(alt, 100)).tolist() == [False, True, True]
+    alt[5, 1] = 8
+    alt[:, 2] = 1
+    assert not without_mutations(alt, np.full_like(alt, 100)).any()
+    assert not without_mutations(alt[:, 1:] * 0, np.full((40, 2), 100)).any()  # no other sample has them
+    alt[:, 2] = 0
+    assert without_mutations(alt, np.full_like(alt, 12)).tolist() == [False, False, True]
+    assert not without_mutations(alt, np.full_like(alt, 11)).any()  # a tumour might give as few
+    assert not without_mutations(alt[:4], np.full((4, 3), 1000)).any()
 
 
 @pytest.mark.parametrize("prior", ["total", "no-zygosity"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -132,18 +132,28 @@ def test_reads_that_fit_poorly_in_all_samples_together(summary):
 
 
 def test_no_cluster_can_be_clonal(summary):
-    """In the first sample; in the second it is uncertain, and the third has no data."""
+    """In the first sample; in the second it is uncertain, the third has no data, and in the fourth nothing is present.
+
+    Four mutations may all be subclonal.
+    """
     probabilities = {
-        name: np.hstack([getattr(summary, name)] * 3) for name in ("cluster_prob_present", "depth", "vaf")
+        name: np.hstack([getattr(summary, name)] * 4) for name in ("cluster_prob_present", "depth", "vaf")
     }
     probabilities["depth"][:, 2] = 0
+    probabilities["vaf"][:, 3] = 0.0
     missing = replace(
         summary,
-        sample_ids=["A", "B", "C"],
-        cluster_prob_clonal=np.array([[0.0, 0.2, 0.0], [0.01, 0.0, 0.0]]),
+        sample_ids=["A", "B", "C", "D"],
+        cluster_prob_clonal=np.array([[0.0, 0.2, 0.0, 0.0], [0.01, 0.0, 0.0, 0.0]]),
         **probabilities,
     )
-    assert doubts(missing, {}, {}) == [
+    assert doubts(missing, {}, {}) == []
+    twice = {
+        field.name: np.concatenate([values, values])
+        for field in fields(missing)
+        if isinstance(values := getattr(missing, field.name), np.ndarray) and len(values) == 4
+    }
+    assert doubts(replace(missing, **twice), {}, {}) == [
         "no cluster can be clonal in 'A': is the tumour content there too high, or are the trunk and a large subclone "
         "one cluster?"
     ]

@@ -11,7 +11,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.special import bdtrc, chdtrc
+from scipy.special import bdtrc, chdtrc, pdtr, pdtrc
 
 from pyclone_pgsm.inputs.observations import CLONAL, Observations, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import count, listed
@@ -62,6 +62,10 @@ MOSTLY_GAINED = 0.6
 """A sample with a larger share of its mutations on gained segments is mostly gained: the share is 0.8 and more after a
 doubling of the genome, and at most about 0.5 in other tumours. Samples with `LEAST_COUNTED` mutations are checked."""
 
+OF_ERRORS, OF_TUMOUR, UNLIKELY = 0.003, 0.01, 0.01
+"""No mutation is present in a sample if errors of the first rate explain the variant reads, those of each mutation and
+all together, and if mutations of the second mean frequency would give as few with less than the third probability."""
+
 
 def suspicions(
     observations: Observations, genotype_prior: str = "major", uncertain: Collection[str] = ()
@@ -76,6 +80,7 @@ def suspicions(
         *(list(_swapped_alleles(observations)) or _too_high(observations, uncertain)),
         *(list(_two_patients(observations)) or _only_calls(observations)),
         *(_mostly_gained(observations) if genotype_prior != CLONAL else ()),
+        *_normal_samples(observations),
         *_same_sample_twice(observations),
         *_names_alike(observations.sample_ids),
         *_other_normal_copies(observations),
@@ -298,3 +303,27 @@ def _mostly_gained(observations: Observations) -> Iterator[str]:
         "allows for cells without the gain; clusters may be wrong, too. If all tumour cells have the gains, use "
         f"`genotype_prior` {CLONAL} (see the page on limits)"
     )
+
+
+def without_mutations(alt_counts: NDArray[np.int64], depth: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return (D,) in which samples no mutation is present, by variant reads and depths (T, D); none if in all."""
+    reads, total, num_counted = alt_counts.sum(axis=0), depth.sum(axis=0), (depth > 0).sum(axis=0)
+    by_errors = bdtrc(np.maximum(alt_counts - 1, 0), np.maximum(depth, 1), OF_ERRORS)
+    explained = ((alt_counts == 0) | (by_errors * num_counted > UNLIKELY)).all(axis=0)
+    explained &= (reads == 0) | (pdtrc(np.maximum(reads - 1, 0), OF_ERRORS * total) > UNLIKELY)
+    found = explained & (num_counted >= LEAST_MUTATIONS) & (pdtr(reads, OF_TUMOUR * total) < UNLIKELY)
+    return found & ~found.all()
+
+
+def _normal_samples(observations: Observations) -> Iterator[str]:
+    """Suspect samples of normal cells, in which no mutation is present."""
+    known = observations.has_data
+    found = without_mutations(
+        np.where(known, observations.alt_counts, 0), np.where(known, observations.depth, 0)
+    )
+    if found.any():
+        yield (
+            "is a normal sample among those of the tumour? No mutation is present in "
+            f"{listed(list(compress(observations.sample_ids, found)))}: errors explain the variant reads. No cluster "
+            "can be clonal there, so that the tumour has no trunk; leave out what has no tumour cells"
+        )
