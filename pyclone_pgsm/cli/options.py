@@ -243,7 +243,8 @@ CHAIN_OPTIONS = grouped(
         "max_time": (
             float | None,
             None,
-            "Seconds after which chains that have not converged stop; reading, tables and pictures come on top.",
+            "Seconds after which chains that have not converged stop. On top come reading, tables and pictures, and "
+            "the chains behind the farthest, which catch up with it: long, if there are more chains than threads.",
             "SECONDS",
         ),
         "require_convergence": (

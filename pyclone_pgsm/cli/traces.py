@@ -46,8 +46,8 @@ LIMITS = grouped(
         "max_time": (
             float | None,
             None,
-            "Seconds after which chains that have not converged stop. \\[default: as in the trace; none if it stopped "
-            "there]",
+            "Seconds after which chains that have not converged stop; those behind the farthest then catch up with it. "
+            "\\[default: as in the trace; none if it stopped there]",
             "SECONDS",
         ),
     },

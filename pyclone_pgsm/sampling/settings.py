@@ -155,7 +155,8 @@ class Settings:
     max_iterations : int or None
         Largest number for chains that run until convergence, rounded up to tens. None: chosen by :meth:`resolve`.
     max_time : float or None
-        Seconds after which chains that have not converged stop; other work of a run, before and after, comes on top.
+        Seconds after which chains that have not converged stop, when they have caught up with the farthest; other work
+        of a run, before and after, comes on top.
     until_converged : bool
         Whether chains run until convergence. :meth:`resolve` sets it if the number of iterations is None;
         ``iterations`` is then the largest number.
