@@ -71,7 +71,10 @@ def open_text(path: Path, problems: FileProblems, expected: str) -> TextIO:
         content = file.read()
     faulty = _lines_not_utf8(content)
     if b"\x00" in content or (faulty and _NEVER_IN_TEXT.search(content)):
-        raise problems.give_up(f"this is {_by_signature(content, _BINARY, expected)}")
+        what = _by_signature(content, _BINARY, expected)
+        if _may_be_utf16(content) and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
+            what = f"a binary file, or UTF-16 text; {expected} is expected: save text as UTF-8"
+        raise problems.give_up(f"this is {what}")
     if what := _by_signature(content[:100].lstrip().lower(), _FOREIGN_TEXT, expected):
         raise problems.give_up(f"this is {what}")
     for row, cell in problems.keep_first(faulty):
@@ -161,6 +164,14 @@ def _unreadable(fault: Exception) -> str:
 def _by_signature(content: bytes, kinds: dict[bytes, str], expected: str) -> str | None:
     found = next((what for signature, what in kinds.items() if content.startswith(signature)), None)
     return None if found is None else found.format(expected=expected)
+
+
+def _may_be_utf16(content: bytes) -> bool:
+    """Whether text of mostly ASCII may be UTF-16 without a byte-order mark: nearly every other byte is 0, no other."""
+    even, odd = content[:1000:2], content[1:1000:2]
+    return any(
+        zero.count(0) > 0.9 * len(zero) and not other.count(0) for zero, other in ((even, odd), (odd, even))
+    )
 
 
 def _lines_not_utf8(content: bytes) -> list[tuple[int, str]]:

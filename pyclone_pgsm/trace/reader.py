@@ -82,6 +82,12 @@ class Trace(AbstractContextManager["Trace"]):
     def _open(self, path: Path, likelihood: str | None) -> None:
         try:
             if not structure.check_seal(path):
+                if structure.is_text(path):
+                    raise TraceError(
+                        f"{path}: not a trace of pyclone-pgsm, or damaged: it seems to be text. Tables of mutations "
+                        "are read by pyclone-pgsm analyze, other tables by pyclone-pgsm cluster; a trace is mostly "
+                        "named trace.h5"
+                    )
                 raise TraceError(
                     f"{path}: not a trace of pyclone-pgsm, or damaged, or of an earlier version: its first line is not "
                     "the checksum of the rest"

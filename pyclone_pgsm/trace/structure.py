@@ -108,6 +108,13 @@ def check_seal(path: Path) -> bool:
         return True
 
 
+def is_text(path: Path) -> bool:
+    """Whether a file seems to be text: no NUL is at its beginning."""
+    with path.open("rb") as file:
+        start = file.read(HEADER_BYTES)
+    return bool(start) and b"\0" not in start
+
+
 def _sha256(file: BufferedReader | BufferedRandom) -> str:
     """Return the digest of everything after the header."""
     file.seek(HEADER_BYTES)

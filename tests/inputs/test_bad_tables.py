@@ -314,6 +314,11 @@ TEXT = table(GOOD).encode()
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "this is a PNG picture"),
         (b"\x89HDF\r\n\x1a\n\0\0", "this is an HDF5 file"),
         (TEXT.decode().encode("utf-16"), "this is UTF-16 text; save it as UTF-8"),
+        (
+            TEXT.decode().encode("utf-16-le"),
+            "or UTF-16 text; a table of read counts as text is expected: save text as",
+        ),
+        (TEXT.decode().encode("utf-16-be"), "this is a binary file, or UTF-16 text; a table"),
         (b"##fileformat=VCFv4.2\n#CHROM\tPOS\n1\t2\n", "this is a VCF file; a table of read counts as text"),
         (b"\n<!DOCTYPE html>\n<html></html>", "this is a web page; download the table itself"),
         (TEXT + b"\0", "this is a binary file; a table of read counts as text is expected"),

@@ -485,7 +485,10 @@ DAMAGES = {
     ),
     "directory": (_directory, "this is a folder"),
     "empty": (_empty, "not a trace of pyclone-pgsm, or damaged"),
-    "text": (_text, "not a trace of pyclone-pgsm, or damaged"),
+    "text": (
+        _text,
+        "or damaged: it seems to be text. Tables of mutations are read by pyclone-pgsm analyze, other",
+    ),
     "foreign": (_foreign, "not a trace of pyclone-pgsm, or damaged"),
     "unsealed": (_unsealed, "or of an earlier version: its first line is not the checksum of the rest"),
     "truncated": (_truncated, "damaged"),
