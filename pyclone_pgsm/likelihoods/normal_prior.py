@@ -211,10 +211,10 @@ def doubts_of_far_values(y: NDArray[np.float64]) -> list[str]:
         )
     if not shown:
         return []
-    more = f"; and {len(found) - SHOWN_FAR} more columns" if len(found) > SHOWN_FAR else ""
+    more = f"; and so in {len(found) - SHOWN_FAR} more" if len(found) > SHOWN_FAR else ""
     return [
-        f"are there mistakes in the table, such as a missing decimal point? {'; '.join(shown)}{more}. So far from all "
-        "others, few values decide the variance of their column, by which the prior tells how wide clusters are: "
+        f"are there mistakes in the table, such as a missing decimal point? {'; '.join(shown)}{more}. Values "
+        "so far from all others decide the variance of their column, by which the prior tells how wide clusters are: "
         "clusters that plainly differ may be joined. Correct them, or compare with the result without their rows"
     ]
 
