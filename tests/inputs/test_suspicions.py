@@ -63,6 +63,21 @@ def test_swapped_reads() -> None:
     )
 
 
+@pytest.mark.parametrize("which", range(3))
+def test_swapped_reads_of_one_sample(which: int) -> None:
+    data = simulate(
+        SimulationOptions(mutations=60, samples=3, purity=0.7), np.random.default_rng(1)
+    ).observations
+    other, here = swapped(data), np.arange(3) == which
+    counts = {
+        name: np.where(here, getattr(other, name), getattr(data, name))
+        for name in ("ref_counts", "alt_counts")
+    }
+    (text,) = suspicions(replace(data, **counts))
+    assert text.startswith("are the reads of reference and variant swapped?")
+    assert f"In '{data.sample_ids[which]}', " in text
+
+
 def test_a_sample_given_twice() -> None:
     """Or, which is no mistake, two samples without reads, and with the same variant reads by chance."""
     alt = np.random.default_rng(1).binomial(100, 0.3, (60, 2))
@@ -150,6 +165,26 @@ def test_reads_of_calls_only() -> None:
     assert "What has no reads counts as unknown, not as absent" in text
 
 
+@pytest.mark.parametrize(("mutations", "private"), [(20, 6), (30, 6), (30, 10), (45, 9)])
+def test_reads_of_few_calls(mutations: int, private: int) -> None:
+    """Two regions, each with mutations of its own."""
+    alt = np.full((mutations, 2), 30)
+    alt[:private, 0] = alt[private : 2 * private, 1] = 0
+    assert suspicions(observed(alt)) == []
+    (text,) = suspicions(only_calls(observed(alt)))
+    assert text.startswith("were reads counted only where a mutation was called? In 'S0', 'S1'")
+    assert f"and {private} of {mutations} have no reads" in text
+
+
+def test_few_mutations_of_which_some_have_no_reads() -> None:
+    """As many may be in a gap of the segments, or be covered by no read."""
+    for mutations, missing, samples in [(10, 3, 2), (20, 4, 2), (8, 1, 4), (30, 4, 1)]:
+        alt = np.full((mutations, max(samples, 2)), 30)
+        for place in range(samples):
+            alt[place * missing : (place + 1) * missing, place] = 0
+        assert suspicions(only_calls(observed(alt))) == []
+
+
 def test_missing_reads_of_counted_mutations() -> None:
     """Reads are missing at random: in a gap of the segments, or without coverage."""
     alt = np.full((100, 2), 30)
@@ -216,6 +251,71 @@ def test_mostly_gained() -> None:
     assert (
         suspicions(replace(data, major_cn=major + 1, minor_cn=np.zeros_like(alt))) == []
     )  # 2 + 0 is no gain
+
+
+def test_total_copies_as_major_ones() -> None:
+    """Most loci are 1 + 1, some 2 + 1, one is 2 + 0; in the table they are 2 and 1, 3 and 1, 2 and 0."""
+    minor = np.repeat([1, 1, 0], [40, 19, 1])[:, None]
+    data = replace(observed(np.full((60, 1), 20)), minor_cn=minor)
+    major = np.repeat([1, 2, 2], [40, 19, 1])[:, None]
+    assert suspicions(replace(data, major_cn=major)) == []
+    for prior in ("major", "clonal"):
+        (text,) = suspicions(replace(data, major_cn=major + minor), prior)
+        assert text.startswith(
+            "is major_cn the total copy number? 67 % of its values are 2 with minor_cn 1, and none is less"
+        )
+    gained = np.repeat([2, 1], [59, 1])[:, None]  # all but one mutation after a doubling of the genome
+    (text,) = suspicions(replace(data, major_cn=gained, minor_cn=np.ones_like(minor)))
+    assert text.startswith("in 'S0' most mutations are on gained segments")
+
+
+def named(data: Observations, names: list[str], **texts: list[str]) -> Observations:
+    return replace(data, mutation_ids=names, annotations=texts)
+
+
+def test_one_mutation_under_two_names() -> None:
+    """It seems to be of two patients, or called in one sample only, for no other reason."""
+    alt = np.full((12, 2), 30)
+    alt[:6, 1] = alt[6:, 0] = 0
+    data = replace(observed(alt), has_data=alt > 0)
+    names = [f"1:{place}" for place in range(6)] + [f"Chr1:{place}" for place in range(6)]
+    (text,) = suspicions(named(data, names))
+    assert text == (
+        "is a mutation named in several ways? The names of 6 mutations have the same position and alleles, or differ "
+        "only in 'chr' or capital letters: '1:0'/'Chr1:0'; '1:1'/'Chr1:1'; '1:2'/'Chr1:2'; and 3 more. Each name is a "
+        "mutation of its own here; write a mutation_id alike in all samples"
+    )
+    other = [f"m{place}" for place in range(12)]
+    place = {"chrom": ["1"] * 6 + ["chr1"] * 6, "pos": [str(100 + row) for row in range(6)] * 2}
+    assert suspicions(named(data, other, **place))[0].startswith("is a mutation named in several ways?")
+    (text,) = suspicions(named(data, other, chrom=["1"] * 12, pos=other))
+    assert text.startswith("are these samples of 2 patients?")
+
+
+def test_two_mutations_at_one_position() -> None:
+    """Their alleles differ, or, where these are not known, a sample has both."""
+    data = observed(np.full((12, 2), 30))
+    names = [f"m{place}" for place in range(12)]
+    place = {"chrom": ["1"] * 12, "pos": ["100", "100", *names[2:]]}
+    assert suspicions(named(data, names, **place)) == []
+    alleles = {"ref": ["A"] * 12, "alt": ["C", "G"] + ["T"] * 10}
+    assert suspicions(named(data, names, **place, **alleles)) == []
+    alleles["alt"][1] = "C"
+    (text,) = suspicions(named(data, names, **place, **alleles))
+    assert text.startswith("is a mutation named in several ways? The names of 1 mutation have")
+
+
+def test_normal_copies_of_autosomes() -> None:
+    data = observed(np.full((60, 2), 30))
+    data.normal_cn[:2] = 1
+    names = data.mutation_ids
+    assert suspicions(data) == []
+    assert suspicions(named(data, names, chrom=["chrX", "Y"] + ["7"] * 58)) == []
+    (text,) = suspicions(named(data, names, chrom=["X", "chr7"] + ["7"] * 58))
+    assert text == (
+        "normal cells have two copies of chromosomes 1 to 22, but normal_cn is another number for 1 mutation there: "
+        "'m1'. It is the copy number of normal cells, not that of the tumour"
+    )
 
 
 def test_two_patients() -> None:

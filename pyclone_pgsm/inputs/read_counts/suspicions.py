@@ -6,24 +6,27 @@ calls.
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import compress
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.special import bdtrc, chdtrc, pdtr, pdtrc
 
-from pyclone_pgsm.inputs.observations import CLONAL, Observations, looks_at_no_alleles
+from pyclone_pgsm.inputs.genome import AUTOSOMES, harmonise_chromosome
+from pyclone_pgsm.inputs.observations import CLONAL, PLACEHOLDERS, Observations, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import count, listed
 
 FAR_ABOVE = 0.1
 """A variant allele frequency is far above the largest allowed by copy numbers and tumour content at this distance."""
 
 MOST_IMPOSSIBLE = 0.5
-"""If at least this share of frequencies is far above, something must be wrong; real tumours had at most 0.04."""
+"""If at least this share of its frequencies is far above, a sample must be wrong; real tumours had at most 0.04."""
 
 HIGH_FREQUENCY, MANY_IMPOSSIBLE = 0.7, 0.25
-"""If the median frequency of every sample is above the first, the second share is enough."""
+"""If the median frequency of the sample is above the first, the second share is enough."""
 
 LEAST_MUTATIONS = 5
 """Samples, and groups of samples, with fewer mutations than this are not checked."""
@@ -38,6 +41,10 @@ first: those of the clones that are absent from the sample."""
 LEAST_COUNTED, LEAST_UNCOUNTED = 50, 0.1
 """Samples are checked for that if they have no reads of at least this share of all mutations, and together reads of at
 least this number, once for each sample."""
+
+ALL_SEEN_BY_CHANCE = 1e-3
+"""With fewer reads, each has none of at least `LEAST_MUTATIONS` mutations, and if the clones of these were absent, the
+probability that none of the counted mutations belongs to such clones is smaller than this."""
 
 TOO_HIGH, USUAL_PRECISION = 1.645, 200.0
 """A frequency is too high at this number of standard deviations above the largest allowed, 5 % of those of mutations at
@@ -58,6 +65,10 @@ LEAST_GERMLINE, LEAST_GERMLINE_SHARE, MOST_GERMLINE_SHARE = 3, 0.02, 1.0 / 3.0
 """Least number and least share of mutations with such reads that are reported. If more than the last share have such
 reads, the tumour content is more probably too low."""
 
+MOSTLY_TWO_AND_ONE = 0.5
+"""Where major_cn is the total, the usual 1 + 1 copies are written as 2 and 1, and those of no mutation are equal. Data
+of `LEAST_COUNTED` mutations or more, once for each sample, are suspected if a larger share is written so."""
+
 MOSTLY_GAINED = 0.6
 """A sample with a larger share of its mutations on gained segments is mostly gained: the share is 0.8 and more after a
 doubling of the genome, and at most about 0.5 in other tumours. Samples with `LEAST_COUNTED` mutations are checked."""
@@ -76,16 +87,73 @@ def suspicions(
     """
     # also where the model uses no copy numbers, the data have them
     observations = observations.as_seen_by("total" if looks_at_no_alleles(genotype_prior) else genotype_prior)
+    same = _same_mutations(observations)
+    of_samples = _each_once(observations, same)
     return [
         *(list(_swapped_alleles(observations)) or _too_high(observations, uncertain)),
-        *(list(_two_patients(observations)) or _only_calls(observations)),
-        *(_mostly_gained(observations) if genotype_prior != CLONAL else ()),
+        *_mutation_twice(observations, same),
+        *(list(_two_patients(of_samples)) or _only_calls(of_samples)),
+        *(
+            list(_total_as_major(observations))
+            or (_mostly_gained(observations) if genotype_prior != CLONAL else ())
+        ),
         *_normal_samples(observations),
         *_same_sample_twice(observations),
         *_names_alike(observations.sample_ids),
         *_other_normal_copies(observations),
+        *_normal_copies_of_autosomes(observations),
         *_commented_out(observations),
     ]
+
+
+def _same_mutations(observations: Observations) -> list[list[int]]:
+    """Return the places of each group of mutations that seem to be one mutation under several names.
+
+    Their positions and alleles are the same; without alleles, also no sample has data of two of them. Where positions
+    are not known, their names differ only in a prefix ``chr`` and capital letters.
+    """
+    nothing = [""] * observations.num_mutations
+    chroms, *texts = (observations.annotations.get(name, nothing) for name in ("chrom", "pos", "ref", "alt"))
+    harmonised = {name: harmonise_chromosome(name) for name in set(chroms)}
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for row, (name, chrom, pos, ref, alt) in enumerate(zip(observations.mutation_ids, chroms, *texts)):
+        spelled = (name.casefold().removeprefix("chr"),)
+        key = (harmonised[chrom], pos, ref.upper(), alt.upper()) if chrom and pos else spelled
+        groups.setdefault(key, []).append(row)
+    several = {key: same for key, same in groups.items() if len(same) > 1}
+    return [
+        same
+        for key, same in several.items()
+        if all(key) or observations.has_data[same].sum(axis=0).max() == 1
+    ]
+
+
+def _each_once(observations: Observations, same: Sequence[Sequence[int]]) -> Observations:
+    """Return the data with one mutation for each group of the same ones: in each sample, the first that has data."""
+    if not same:
+        return observations
+    rows = np.tile(np.arange(observations.num_mutations)[:, None], observations.num_samples)
+    kept = np.ones(observations.num_mutations, dtype=bool)
+    for places in same:
+        rows[places[0]] = np.asarray(places)[observations.has_data[places].argmax(axis=0)]
+        kept[places[1:]] = False
+    changed: dict[str, Any] = {
+        name: np.take_along_axis(getattr(observations, name), rows, axis=0)[kept]
+        for name in (*PLACEHOLDERS, "has_data")
+    }
+    changed["mutation_ids"] = list(compress(observations.mutation_ids, kept))
+    return replace(observations, annotations={}, **changed)
+
+
+def _mutation_twice(observations: Observations, same: Sequence[Sequence[int]]) -> Iterator[str]:
+    if same:
+        names = ["/".join(repr(observations.mutation_ids[place]) for place in each) for each in same]
+        more = f"; and {len(names) - 3} more" if len(names) > 3 else ""
+        yield (
+            f"is a mutation named in several ways? The names of {count(len(names), 'mutation')} have the same position "
+            f"and alleles, or differ only in 'chr' or capital letters: {'; '.join(names[:3])}{more}. Each name is a "
+            "mutation of its own here; write a mutation_id alike in all samples"
+        )
 
 
 def _same_sample_twice(observations: Observations) -> Iterator[str]:
@@ -126,6 +194,23 @@ def _other_normal_copies(observations: Observations) -> Iterator[str]:
         )
 
 
+def _normal_copies_of_autosomes(observations: Observations) -> Iterator[str]:
+    chroms = observations.annotations.get("chrom", [])
+    on_autosomes = {name: harmonise_chromosome(name) in AUTOSOMES for name in set(chroms)}
+    other = (observations.has_data & (observations.normal_cn != 2)).any(axis=1)
+    names = [
+        name
+        for name, chrom, differs in zip(observations.mutation_ids, chroms, other)
+        if differs and on_autosomes[chrom]
+    ]
+    if names:
+        yield (
+            "normal cells have two copies of chromosomes 1 to 22, but normal_cn is another number for "
+            f"{count(len(names), 'mutation')} there: {listed(names, 3)}. It is the copy number of normal cells, not "
+            "that of the tumour"
+        )
+
+
 def _commented_out(observations: Observations) -> Iterator[str]:
     names = [name for name in observations.mutation_ids if name.startswith("#")]
     if 0 < len(names) < observations.num_mutations:
@@ -158,21 +243,24 @@ def _highest_frequencies(observations: Observations) -> NDArray[np.float64]:
 
 
 def _swapped_alleles(observations: Observations) -> Iterator[str]:
-    frequency = _frequencies(observations)
-    known = ~np.isnan(frequency)
-    enough = known.sum(axis=0) >= LEAST_MUTATIONS
-    if not enough.any():
-        return
-    frequency, known = frequency[:, enough], known[:, enough]
-    highest = _highest_frequencies(observations)[:, enough] + FAR_ABOVE
-    impossible = (frequency[known] > highest[known]).mean()
-    impossible_if_swapped = (1 - frequency[known] > highest[known]).mean()
-    is_high = np.nanmedian(frequency, axis=0).min() > HIGH_FREQUENCY
-    if impossible >= max(MANY_IMPOSSIBLE if is_high else MOST_IMPOSSIBLE, 2 * impossible_if_swapped):
+    frequencies, highest = _frequencies(observations), _highest_frequencies(observations) + FAR_ABOVE
+    shares: dict[str, float] = {}
+    for sample, of_sample, most in zip(observations.sample_ids, frequencies.T, highest.T):
+        known = ~np.isnan(of_sample)
+        if known.sum() < LEAST_MUTATIONS:
+            continue
+        impossible = (of_sample > most)[known].mean()
+        impossible_if_swapped = (1 - of_sample > most)[known].mean()
+        is_high = np.median(of_sample[known]) > HIGH_FREQUENCY
+        if impossible >= max(MANY_IMPOSSIBLE if is_high else MOST_IMPOSSIBLE, 2 * impossible_if_swapped):
+            shares[sample] = 100 * impossible
+    if shares:
+        least, most = f"{min(shares.values()):.0f}", f"{max(shares.values()):.0f}"
         yield (
             "are the reads of reference and variant swapped? ref_counts are the reads that show the reference allele, "
-            f"alt_counts those that show the variant. {100 * impossible:.0f} % of the variant allele frequencies are "
-            "far above what copy numbers and tumour content allow; if the reads are right, one of these is wrong"
+            f"alt_counts those that show the variant. In {listed(list(shares))}, "
+            f"{least if least == most else f'{least} to {most}'} % of the variant allele frequencies are far above "
+            "what copy numbers and tumour content allow; if the reads are right, one of these is wrong"
         )
 
 
@@ -271,12 +359,17 @@ def _two_patients(observations: Observations) -> Iterator[str]:
 def _only_calls(observations: Observations) -> Iterator[str]:
     """Suspect samples whose reads were counted only where a mutation was called."""
     counted = observations.has_data & (observations.depth > 0)
-    with_few = counted & (observations.alt_counts <= FEW_READS)
+    somewhere = counted.any(axis=1)
+    counted = counted[somewhere]
+    with_few = counted & (observations.alt_counts[somewhere] <= FEW_READS)
     num_counted, num_uncounted = counted.sum(axis=0), (~counted).sum(axis=0)
     only_calls = (num_counted > 0) & (num_uncounted >= LEAST_UNCOUNTED * len(counted))
     only_calls &= with_few.sum(axis=0) <= MOST_WITH_FEW * num_counted
     if num_counted[only_calls].sum() < LEAST_COUNTED:
-        return
+        only_calls &= num_uncounted >= LEAST_MUTATIONS
+        log_by_chance = num_counted[only_calls] * np.log(num_counted[only_calls] / len(counted))
+        if log_by_chance.sum() >= np.log(ALL_SEEN_BY_CHANCE):
+            return
     samples = listed(list(compress(observations.sample_ids, only_calls)))
     least, most = num_uncounted[only_calls].min(), num_uncounted[only_calls].max()
     number = f"{least}" if least == most else f"{least} to {most}"
@@ -286,6 +379,24 @@ def _only_calls(observations: Observations) -> Iterator[str]:
         "absent: clones that are absent from a sample may then seem present, or be joined with others. Count the reads "
         "of all mutations in all samples; nothing is wrong if these were counted, and none covers those mutations"
     )
+
+
+def _total_as_major(observations: Observations) -> Iterator[str]:
+    """Suspect that the column of the major copies has total ones: at least twice the minor copies of every mutation."""
+    known = observations.has_data & (observations.normal_cn == 2)
+    major, minor = observations.major_cn[known], observations.minor_cn[known]
+    two_and_one = (major == 2) & (minor == 1)
+    if (
+        known.sum() >= LEAST_COUNTED
+        and (major >= 2 * minor).all()
+        and two_and_one.mean() > MOSTLY_TWO_AND_ONE
+    ):
+        yield (
+            f"is major_cn the total copy number? {100 * two_and_one.mean():.0f} % of its values are 2 with minor_cn 1, "
+            "and none is less than twice minor_cn, as if no mutation had 1 and 1 copies. major_cn is the total minus "
+            "minor_cn. If the copy numbers are right, most mutations are on gained segments, where prevalences of "
+            "subclones come out too low (see the page on limits)"
+        )
 
 
 def _mostly_gained(observations: Observations) -> Iterator[str]:
