@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pyclone_pgsm.inputs.problems import CONTROL
+from pyclone_pgsm.inputs.problems import CONTROL, EXCEL_ERROR, EXCEL_ERRORS
 
 Build = Literal["GRCh37", "GRCh38"]
 Sex = Literal["female", "male"]
@@ -90,6 +90,8 @@ def harmonise_chromosome(name: str) -> str:
 @lru_cache(maxsize=4096)
 def chromosome(name: str) -> str:
     """Harmonise the chromosome in a table cell; raise ValueError if it is empty or has control characters."""
+    if name in EXCEL_ERRORS:
+        raise ValueError(f"no chromosome: {EXCEL_ERROR}")
     harmonised = harmonise_chromosome(name)
     if not harmonised or CONTROL.search(name):
         raise ValueError("no name; expected a chromosome, such as 1, chr1 or X")

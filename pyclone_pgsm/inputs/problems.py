@@ -18,6 +18,10 @@ CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\ud800-\udfff\ufeff]"
 """Control characters (C0 and C1), line separators, halves of surrogate pairs, and spaces without width: in a name they
 would break lines and columns, control a terminal, could not be written, or could not be seen."""
 
+EXCEL_ERRORS = frozenset({"#REF!", "#VALUE!", "#NAME?", "#N/A", "#DIV/0!", "#NUM!", "#NULL!"})
+"""What Excel writes in place of a value that a formula could not find."""
+EXCEL_ERROR = "an error of Excel, whose formula found no value; correct the cell there, and save again"
+
 LISTED = 1000
 """Number of faults of one kind in one column that are kept individually; the others are only counted."""
 

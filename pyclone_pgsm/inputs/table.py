@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.problems import FileProblems
+from pyclone_pgsm.inputs.problems import EXCEL_ERROR, EXCEL_ERRORS, FileProblems
 from pyclone_pgsm.inputs.values import is_no_value
 
 
@@ -97,7 +97,12 @@ class Table:
         self.note(
             self.columns[part].map(lambda text: text.startswith("#"), bool),
             part,
-            "begins with '#', as a comment does; remove this row, as comments are only possible above the header",
+            lambda row: (
+                EXCEL_ERROR
+                if self.columns[part].text_of(row) in EXCEL_ERRORS
+                else "begins with '#', as a comment does; remove this row, as comments are only possible above the "
+                "header"
+            ),
         )
 
     def note_unequal(self, rows: NDArray[np.bool_], part: str, other: str) -> None:

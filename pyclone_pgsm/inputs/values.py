@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from numbers import Real as RealNumber
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.problems import CONTROL
+from pyclone_pgsm.inputs.problems import CONTROL, EXCEL_ERROR, EXCEL_ERRORS
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _SEPARATORS = re.compile("[,' \u00a0\u202f]")
 _THOUSANDS = re.compile(rf"[+-]?[1-9]\d{{0,2}}({_SEPARATORS.pattern}\d{{3}})+(\.\d*)?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+_EXCEL_EXPONENT = re.compile(r"[+-]?\d(?:\.(\d*))?E\+(\d\d)", re.ASCII)
 _NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", ".", "-"})
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
@@ -33,7 +34,10 @@ LARGEST_POSITION = 2**31 - 1
 
 @dataclass(frozen=True)
 class Whole:
-    """Reader of whole numbers between two inclusive bounds. ``2.0`` and ``1e3`` are whole."""
+    """Reader of whole numbers between two inclusive bounds. ``2.0`` and ``1e3`` are whole.
+
+    ``1.5E+06`` is refused: Excel writes it for 1466887. Exponents of R (``1e+05``), Java and pandas lose no digits.
+    """
 
     lowest: int
     highest: int
@@ -51,6 +55,11 @@ class Whole:
             fault = f"too large, above {self.highest}"
         elif not value.is_integer():
             fault = "fractional"
+        elif _may_lack_digits(text):
+            fault = (
+                "rounded? Excel writes this also for other numbers; show the column there as numbers without decimals, "
+                "and save again"
+            )
         else:
             return int(value)
         raise ValueError(f"{fault}; expected {self.expected}")
@@ -124,6 +133,8 @@ class Name:
     def __call__(self, text: str) -> str:
         if not text:
             raise ValueError(f"empty; every row needs a {self.what}")
+        if text in EXCEL_ERRORS:
+            raise ValueError(f"no {self.what}: {EXCEL_ERROR}")
         if CONTROL.search(text):
             raise ValueError(f"a {self.what} may not contain tabs, line breaks or other control characters")
         return text
@@ -132,6 +143,12 @@ class Name:
 def is_no_value(text: str) -> bool:
     """Whether a text denotes a missing value."""
     return text.lower() in _NO_VALUE
+
+
+def _may_lack_digits(text: str) -> bool:
+    """Whether Excel wrote an exponent (E, a sign and two digits), and fewer digits than the whole number has."""
+    found = _EXCEL_EXPONENT.fullmatch(text)
+    return found is not None and len(found[1] or "") < int(found[2])
 
 
 def is_number(text: str) -> bool:

@@ -52,6 +52,10 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "t.tsv", **option
         ("m\tS\t1\tNaN\t1\t1\t2", "row 2, column alt_counts: 'NaN': no value"),
         ("m\tS\t1\t-inf\t1\t1\t2", "row 2, column alt_counts: '-inf': infinite"),
         ("m\tS\t-10\t5\t1\t1\t2", "row 2, column ref_counts: '-10': negative"),
+        ("m\tS\t1E+02\t5\t1\t1\t2", "row 2, column ref_counts: '1E+02': rounded? Excel writes this also for"),
+        ("m\tS\t1.2E+03\t5\t1\t1\t2", "row 2, column ref_counts: '1.2E+03': rounded?"),
+        ("#NAME?\tS\t10\t5\t1\t1\t2", "column mutation_id: '#NAME?': no mutation_id: an error of Excel"),
+        ("m\t#REF!\t10\t5\t1\t1\t2", "column sample_id: '#REF!': no sample_id: an error of Excel"),
         ("m\tS\t10\t2.5\t1\t1\t2", "row 2, column alt_counts: '2.5': fractional"),
         ("m\tS\t10\t1e-9\t1\t1\t2", "'1e-9': fractional"),
         (

@@ -382,3 +382,19 @@ def test_an_unknown_genotype_prior_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match="`genotype_prior` 'majr': must be one of major, parental"):
         read_tables(tmp_path / "a.tsv", genotype_prior="majr")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1e+05", 100_000), ("1.2e+07", 12_000_000), ("1.2E3", 1200), ("1.234E+03", 1234), ("5.0000E+02", 500),
+        ("1E+00", 1), ("1.000000000000000000e+02", 100),
+    ],
+)  # fmt: skip
+def test_exponents_that_lose_no_digits(text: str, number: int, tmp_path: Path) -> None:
+    """As R, Java, C and numpy write them."""
+    path = tmp_path / "t.tsv"
+    path.write_text(
+        f"mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn\nm\tS\t{text}\t5\t1\t1\t2\n"
+    )
+    assert read_tables(path)[0].ref_counts.tolist() == [[number]]

@@ -264,6 +264,8 @@ def test_total_copies_as_major_ones() -> None:
         assert text.startswith(
             "is major_cn the total copy number? 67 % of its values are 2 with minor_cn 1, and none is less"
         )
+    few = np.repeat([2, 3], [20, 40])[:, None]
+    assert "total" not in suspicions(replace(data, major_cn=few, minor_cn=np.ones_like(minor)))[0]
     gained = np.repeat([2, 1], [59, 1])[:, None]  # all but one mutation after a doubling of the genome
     (text,) = suspicions(replace(data, major_cn=gained, minor_cn=np.ones_like(minor)))
     assert text.startswith("in 'S0' most mutations are on gained segments")

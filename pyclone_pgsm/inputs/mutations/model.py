@@ -81,7 +81,9 @@ def not_somatic(field: str, status: str) -> str:
 def why_nothing(number: int, things: str, left_out: Sequence[LeftOut]) -> str:
     """Return why no row or record of a file gave a mutation."""
     if not number:
-        return f"there are no {things} below the header"
+        return (
+            f"there are no {things} below the header; leave the file out if nothing was called in its sample"
+        )
     text = f"none of the {number} {things} can be used"
     others = [item for item in left_out if not item.reason.endswith(_UNLESS)]
     if filtered := len(left_out) - len(others):

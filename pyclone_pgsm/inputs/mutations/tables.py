@@ -178,19 +178,24 @@ def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
     if "other_alt" in table:  # a caller may write the reference as the second allele, or leave it empty
         is_other = (alt == ref) | (alt == "")
         alt = np.where(is_other, table.read("other_alt", allele, object, matters=matters & is_other), alt)
-    others = "ref_counts" if "ref_counts" in table else "depth"
-    other_counts, alt_counts = (
+    ref_counts, alt_counts = (
         table.read(part, values.READS, np.int64, _NO_COUNT, may_miss=True, matters=matters)
-        for part in (others, "alt_counts")
+        for part in ("ref_counts", "alt_counts")
     )
-    others_name, alt_name = (table.columns[part].name for part in (others, "alt_counts"))
-    ref_counts = other_counts if others == "ref_counts" else other_counts - alt_counts
+    is_open = ref_counts == _NO_COUNT
+    depth = table.read("depth", values.READS, np.int64, _NO_COUNT, may_miss=True, matters=matters & is_open)
+    of_depth = is_open & (depth != _NO_COUNT)
+    ref_counts = np.where(of_depth, depth - alt_counts, ref_counts)
+    others_name, depth_name, alt_name = (
+        next((table.columns[part].name for part in parts if part in table), "")
+        for parts in (("ref_counts", "depth"), ("depth",), ("alt_counts",))
+    )
     _note_other_variant_counts(table, alt_counts, matters)
     reasons = [
         why_not,
-        np.where(other_counts == _NO_COUNT, f"{others_name} has no value", ""),
+        np.where(is_open & ~of_depth, f"{others_name} has no value", ""),
         np.where(alt_counts == _NO_COUNT, f"{alt_name} has no value", ""),
-        np.where(ref_counts < 0, f"{alt_name} is more than {others_name}", ""),
+        np.where(of_depth & (ref_counts < 0), f"{alt_name} is more than {depth_name}", ""),
         [why_no_mutation(*pair) if "ref" in table else "" for pair in zip(ref, alt)],
     ]
     rows = pd.DataFrame(

@@ -211,6 +211,13 @@ LAYOUTS = (
         optional={**_NORMAL, "fraction": "cellular_prevalence", "total": ("total_cn", "totcn")},
         has_rows_for_states=True,
     ),
+    Layout(
+        "generic",
+        "chrom start end minor_cn total_cn",
+        {"total": _TOTAL, "minor": _MINOR},
+        partial(alleles.of_pair, copies=REAL_COPIES),
+        optional=_NORMAL,
+    ),
     Layout("generic", "chrom start end total_cn", {"total": _TOTAL}, optional=_NORMAL),
     Layout(  # otherwise a plain table, whose shares are of the tumour cells: only if the user names the format
         "phylowgs",

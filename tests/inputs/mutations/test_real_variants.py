@@ -85,9 +85,11 @@ def test_maf() -> None:
 
 
 def test_maf_with_some_counts() -> None:
+    """Two rows have no reads of the reference, but the depth."""
     variants = read(data("maf/vcf2maf_test_b38_output.maf"))
-    assert len(variants.table) == 23
-    assert [item.reason for item in variants.left_out] == ["t_ref_count has no value"] * 2
+    assert len(variants.table) == 25
+    assert variants.left_out == []
+    assert variants.table[["ref_counts", "alt_counts"]].to_numpy()[0].tolist() == [33, 21]  # only t_depth, 54
 
 
 def test_maf_without_counts() -> None:

@@ -67,13 +67,13 @@ def test_maf_filters_and_missing_counts(tmp_path: Path) -> None:
     text = maf(
         maf_row(pos="1"),
         maf_row(pos="2", filter="common_variant"),
-        maf_row(pos="3", ref_count="."),
+        maf_row(pos="3", ref_count=".", depth="."),
         maf_row(pos="4", alt_count=""),
         maf_row(pos="5", allele2="C"),
         maf_row(pos="x", filter="wga,PASS"),
         maf_row(pos="7", filter="."),
         maf_row(pos="8", filter="NA"),
-        maf_row(pos="9", ref_count="<NA>", filter="<NA>"),
+        maf_row(pos="9", ref_count="<NA>", filter="<NA>", depth=""),
         maf_row(pos="10", allele2="NA"),
         maf_row(pos="11", ref="nan"),
     )
@@ -157,8 +157,27 @@ def test_maf_with_depth_in_place_of_reference_counts(tmp_path: Path) -> None:
     assert message(write(tmp_path, only_depth, "y.maf")).count("this column is missing") == 2
 
 
+def test_maf_in_which_some_rows_have_only_the_depth(tmp_path: Path) -> None:
+    """The depth is read nowhere else: it may contradict the reads, as it counts those of other alleles, too."""
+    rows = [
+        maf_row(pos="1", depth="x"),
+        maf_row(pos="2", ref_count="", depth="25"),
+        maf_row(pos="3", ref_count=".", depth="9"),
+        maf_row(pos="4", ref_count="", alt_count=""),
+    ]
+    variants = read(write(tmp_path, maf(*rows), "x.maf"))
+    assert counts(variants) == [("S1", "17:1:C:T", 30, 10), ("S1", "17:2:C:T", 15, 10)]
+    assert [item.reason for item in variants.left_out] == [
+        "t_alt_count is more than t_depth", "t_alt_count has no value",
+    ]  # fmt: skip
+    assert "row 3, column t_depth: 'x': not a number" in message(
+        write(tmp_path, maf(maf_row(ref_count="", depth="x")), "y.maf")
+    )
+
+
 def test_maf_of_which_no_row_has_counts(tmp_path: Path) -> None:
-    path = write(tmp_path, maf(maf_row(ref_count="."), maf_row(pos="9", filter="x", alt_count=".")), "x.maf")
+    rows = maf_row(ref_count=".", depth="."), maf_row(pos="9", filter="x", alt_count=".")
+    path = write(tmp_path, maf(*rows), "x.maf")
     assert message(path) == (
         "x.maf, row 2: none of the 2 rows can be used; 1 failed filters or are not somatic (`all_filters` takes them); "
         "row 3: t_ref_count has no value"
@@ -238,6 +257,15 @@ def test_samples_in_a_column_of_another_name(name: str, tmp_path: Path) -> None:
         (
             "#1\t1\tA\tC\tS\t1\t2",
             "row 2, column chrom: '#1': begins with '#', as a comment does; remove this row, as comments are only",
+        ),
+        (
+            "#REF!\t1\tA\tC\tS\t1\t2",
+            "row 2, column chrom: '#REF!': an error of Excel, whose formula found no",
+        ),
+        (
+            "1\t1.5E+06\tA\tC\tS\t1\t2",
+            "row 2, column pos: '1.5E+06': rounded? Excel writes this also for other numbers; show the column there as "
+            "numbers without decimals, and save again; expected a position on a chromosome",
         ),
         ("1\t1\tTRUE\tC\tS\t1\t2", "row 2, column ref: 'TRUE': expected the bases of an allele; did R take"),
         ("1\t1\tA\tC\t\t1\t2", "row 2, column sample_id: '': empty; every row needs the name of a sample"),

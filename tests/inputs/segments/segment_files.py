@@ -254,6 +254,10 @@ FILES: dict[str, tuple[str, str]] = {
         "chrom,start,end,major_cn,minor_cn,sample_id,normal_cn\n"
         "1,1001,2000,2,1,S,2\n1,2001,5000,1,0,S,2\nX,101,900,1,1,S,2\n",
     ),
+    "generic total and minor": (
+        "generic",
+        tabs("chrom start end minor_cn total_cn", "1 1001 2000 1 3", "1 2001 5000 0 1", "X 101 900 1 2"),
+    ),
     "generic clip": (
         "generic",
         tabs(

@@ -35,6 +35,13 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "s.tsv", **option
             "S 1 1 9 two 1",
             "s.tsv, row 2, column nMajor: 'two': not a number; expected a copy number: a whole",
         ),
+        (
+            ASCAT,
+            "S 1 1 4.0E+06 1 1",
+            "s.tsv, row 2, column endpos: '4.0E+06': rounded? Excel writes this also for",
+        ),
+        (ASCAT, "S #REF! 1 9 1 1", "s.tsv, row 2, column chr: '#REF!': no chromosome: an error of Excel"),
+        ("chrom start end minor_cn total_cn", "1 1 9 3 2", "minor_cn: '3': larger than total_cn, which is 2"),
         (ASCAT, "S 1 1 9 1.5 1", "row 2, column nMajor: '1.5': fractional; expected a copy number"),
         (ASCAT, "S 1 1 9 2 -1", "column nMinor: '-1': negative; expected a copy number"),
         (ASCAT, "S 1 1 9 5000 1", "column nMajor: '5000': too large, above 1000; expected a copy number"),
