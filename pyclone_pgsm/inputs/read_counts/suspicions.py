@@ -11,6 +11,7 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.special import bdtrc, chdtrc, pdtr, pdtrc
@@ -116,16 +117,18 @@ def _same_mutations(observations: Observations) -> list[list[int]]:
     nothing = [""] * observations.num_mutations
     chroms, *texts = (observations.annotations.get(name, nothing) for name in ("chrom", "pos", "ref", "alt"))
     harmonised = {name: harmonise_chromosome(name) for name in set(chroms)}
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for row, (name, chrom, pos, ref, alt) in enumerate(zip(observations.mutation_ids, chroms, *texts)):
-        spelled = (name.casefold().removeprefix("chr"),)
-        key = (harmonised[chrom], pos, ref.upper(), alt.upper()) if chrom and pos else spelled
-        groups.setdefault(key, []).append(row)
-    several = {key: same for key, same in groups.items() if len(same) > 1}
+    keys = pd.Series(
+        "\t".join((harmonised[chrom], pos, ref.upper(), alt.upper()))
+        if chrom and pos
+        else name.casefold().removeprefix("chr")
+        for name, chrom, pos, ref, alt in zip(observations.mutation_ids, chroms, *texts)
+    )
+    several = keys[keys.duplicated(keep=False)]
+    groups = [group.index.tolist() for _, group in several.groupby(several, sort=False)]
     return [
         same
-        for key, same in several.items()
-        if all(key) or observations.has_data[same].sum(axis=0).max() == 1
+        for same in groups
+        if all(keys[same[0]].split("\t")[1:]) or observations.has_data[same].sum(axis=0).max() == 1
     ]
 
 
