@@ -242,7 +242,9 @@ def _mixtures(rows, weights, low, start, mass, present_above, clonal_above, grid
     """
     n, M = rows.shape
     D, grid_size = posteriors.shape[1:]
-    widths = np.diff(ends)
+    widths = np.empty(grid_size)
+    for k in range(grid_size):
+        widths[k] = ends[k + 1] - ends[k]
     moments = np.empty((7, n, D))
     for i in range(n):
         for d in range(D):
