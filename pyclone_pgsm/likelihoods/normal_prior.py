@@ -90,13 +90,18 @@ def column_variances(y: NDArray[np.float64]) -> NDArray[np.float64]:
     return variances
 
 
+def middle_and_spread(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the medians and the standard deviations, estimated from the quartiles, of columns (T, ...)."""
+    lower, middle, upper = np.quantile(y, (0.25, 0.5, 0.75), axis=0)
+    return middle, (upper - lower) / 1.349
+
+
 def is_standardised(y: NDArray[np.float64]) -> bool:
     """Whether medians and quartiles of the columns are about those of a standard Normal distribution.
 
     Columns with a few extreme values, which would distort means and variances, count as standardised, too.
     """
-    lower, middle, upper = np.quantile(y, (0.25, 0.5, 0.75), axis=0)
-    spread = (upper - lower) / 1.349
+    middle, spread = middle_and_spread(y)
     return bool(((np.abs(middle) < 1.0) & (spread > 1.0 / 3.0) & (spread < 3.0)).all())
 
 
@@ -187,12 +192,12 @@ def far_values(values: NDArray[np.float64]) -> list[int]:
 
     None are if the quartiles are equal, as of counts that are mostly 0: the others have no usual spread then.
     """
-    lower, middle, upper = np.quantile(values, (0.25, 0.5, 0.75))
+    middle, spread = middle_and_spread(values)
     distances = np.abs(values - middle)
     order = np.argsort(distances, kind="stable")
     for number in range(math.floor(MOST_FAR * len(values)), 0, -1):
         others, far = order[:-number], order[-number:]
-        is_apart = lower < upper and distances[far[0]] > FAR * distances[others[-1]]
+        is_apart = spread > 0.0 and distances[far[0]] > FAR * distances[others[-1]]
         if is_apart and values.var() > DECISIVE * values[others].var():
             return far.tolist()
     return []
@@ -201,13 +206,13 @@ def far_values(values: NDArray[np.float64]) -> list[int]:
 def doubts_of_far_values(y: NDArray[np.float64]) -> list[str]:
     """Warn of values of the data (T, D) that decide the columns' variances, in whose units the scale is."""
     shown = []
+    middle, spread = middle_and_spread(y)
     found = [(column, far) for column, values in enumerate(y.T) if (far := far_values(values))]
     for column, far in found[:SHOWN_FAR]:
-        lower, middle, upper = np.quantile(y[:, column], (0.25, 0.5, 0.75))
         more = f" (and {len(far) - 1} more)" if len(far) > 1 else ""
         shown.append(
             f"{column_at(column)} is {y[far[-1], column]:.6g} in {row_at(far[-1])}{more}, where its median is "
-            f"{middle:.3g} and its usual spread {(upper - lower) / 1.349:.2g}"
+            f"{middle[column]:.3g} and its usual spread {spread[column]:.2g}"
         )
     if not shown:
         return []

@@ -97,9 +97,10 @@ def _misfits(summary: Summary) -> Iterator[str]:
     found = misfits(summary.fit)
     if not len(found):
         return
+    variant_reads = summary.variant_reads
     shown = [
         f"mutation {summary.mutation_ids[i]} in sample {summary.sample_ids[d]}: "
-        f"{round(summary.vaf[i, d] * summary.depth[i, d]):,} of {summary.depth[i, d]:,} reads show the variant, where "
+        f"{variant_reads[i, d]:,} of {summary.depth[i, d]:,} reads show the variant, where "
         f"its cluster's prevalence of {summary.cluster_mean[summary.labels[i], d]:.3f} predicts "
         f"{summary.expected_reads[i, d]:,.0f}"
         for i, d in found[:SHOWN_MISFITS].tolist()
@@ -136,10 +137,11 @@ def _poor_fits(summary: Summary) -> Iterator[str]:
 def _absent_clusters(summary: Summary, error_rate: NDArray[np.float64], is_inferred: bool) -> Iterator[str]:
     """Warn of clusters that are absent from every sample, according to whether errors explain their variant reads."""
     found: dict[str, list[tuple[int, int, float]]] = {"explained": [], "more": [], "fewer": []}
+    variant_reads = summary.variant_reads
     for cluster in summary.absent:
-        depth = summary.depth[summary.labels == cluster]
-        reads = int(np.rint(np.nan_to_num(summary.vaf[summary.labels == cluster]) * depth).sum())
-        expected = float((error_rate[summary.labels == cluster] * depth).sum())
+        members = summary.labels == cluster
+        reads = int(variant_reads[members].sum())
+        expected = float((error_rate[members] * summary.depth[members]).sum())
         kind = "more" if pdtrc(reads - 1, expected) < CHANCE else "explained"
         found["fewer" if pdtr(reads, expected) < CHANCE else kind].append((cluster, reads, expected))
     explained, more, fewer = found.values()
@@ -183,10 +185,8 @@ def _none_clonal(summary: Summary) -> Iterator[str]:
 
     Few mutations may all be subclonal. Samples without any have a warning about the input.
     """
-    alt_counts = np.rint(np.nan_to_num(summary.vaf) * summary.depth).astype(np.int64)
-    tell = ((summary.depth > 0).sum(axis=0) >= LEAST_MUTATIONS) & ~without_mutations(
-        alt_counts, summary.depth
-    )
+    tell = (summary.depth > 0).sum(axis=0) >= LEAST_MUTATIONS
+    tell &= ~without_mutations(summary.variant_reads, summary.depth)
     if samples := [
         name for name in compress(summary.sample_ids, tell) if name in summary.samples_without_clonal
     ]:
@@ -283,13 +283,14 @@ def doubts_of_detection(summary: Summary, precisions: Sequence[float]) -> Iterat
 
     `precisions` has the precision of each sample, infinite for the binomial.
     """
+    variant_reads = summary.variant_reads
     present = summary.cluster_prob_present >= SURE
     only_here = present & (present.sum(axis=1, keepdims=True) == 1)
     for d, precision in enumerate(precisions):
         used = (summary.labels >= 0) & ~np.isnan(summary.expected_reads[:, d])
         used[used] = only_here[summary.labels[used], d]
         depth = summary.depth[used, d]
-        fewest = int(np.rint(summary.vaf[used, d] * depth).min()) if used.any() else 0
+        fewest = int(variant_reads[used, d].min()) if used.any() else 0
         if not 0 < fewest <= MOST_REQUIRED:
             continue
         mean = np.clip(summary.expected_reads[used, d] / depth, 1e-9, 1.0 - 1e-9)

@@ -122,6 +122,11 @@ class Summary:
         return even, np.diff(at_ends, axis=2) / np.diff(even_ends)
 
     @property
+    def variant_reads(self) -> NDArray[np.int64]:
+        """(T, D) numbers of reads with the variant, 0 where there are no reads."""
+        return np.rint(np.nan_to_num(self.vaf) * self.depth).astype(np.int64)
+
+    @property
     def cluster_status(self) -> NDArray[np.object_]:
         """(K, D) names of the clusters' states (:func:`~pyclone_pgsm.posterior.states.statuses`)."""
         return statuses(self.cluster_prob_present, self.cluster_prob_clonal)
