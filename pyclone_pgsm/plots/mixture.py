@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.plots.coclustering import coclustering_heatmap
 from pyclone_pgsm.plots.heatmaps import cluster_means, data_heatmap
-from pyclone_pgsm.plots.normal import Density, cluster_points, complete_rows, density_map
+from pyclone_pgsm.plots.normal import Density, cluster_points, complete_rows, density_map, regions_of
 from pyclone_pgsm.plots.traces import chain_traces
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.rows import Traces
@@ -44,7 +44,9 @@ def mixture_pictures(
         if len(complete[0]):
             pictures["clusters"] = partial(cluster_points, *complete, density)
             if density is not None and num_columns == 2:
-                pictures["density"] = partial(density_map, *complete, density)
+                regions = cache(partial(regions_of, *complete, density))
+                pictures["clusters"] = partial(cluster_points, *complete, regions=regions)
+                pictures["density"] = partial(density_map, *complete, regions)
         if is_normal and num_columns > 2:
             pictures["cluster_means"] = partial(cluster_means, values, summary)
     pictures["cluster_sizes"] = partial(cluster_sizes, summary)

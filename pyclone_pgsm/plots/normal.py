@@ -7,6 +7,7 @@ two standard deviations, from their posterior mean and covariance.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -25,7 +26,7 @@ from pyclone_pgsm.posterior.mixture import MixtureSummary
 Values = NDArray[np.float64]
 Density = Callable[[Values], Values]
 
-CELLS = 200
+CELLS = 120
 """Number of points along each axis of the grid on which densities are drawn."""
 SHARES = (0.99, 0.95, 0.8, 0.5)
 """Fractions of the rows in the regions of highest density."""
@@ -50,12 +51,44 @@ DARKER = 0.7
 """Factor from a cluster's colour to that of its outline."""
 
 
-def cluster_points(values: Values, summary: MixtureSummary, density: Density | None = None) -> Figure:
+class Regions(NamedTuple):
+    """Regions of highest density.
+
+    Attributes
+    ----------
+    x, y : (n,) float64
+        A grid.
+    heights : (n, n) float64
+        The density at x[j], y[i].
+    levels : tuple of float
+        The density on the edges of the regions that contain the `SHARES` of the rows.
+    """
+
+    x: Values
+    y: Values
+    heights: Values
+    levels: tuple[float, ...]
+
+
+def regions_of(values: Values, summary: MixtureSummary, density: Density) -> Regions:
+    """Compute the regions of highest density of two columns; the arguments are those of :func:`cluster_points`."""
+    x, y = (np.linspace(*each, CELLS) for each in _axis_ends(values, summary))
+    heights = density(np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)).reshape(CELLS, CELLS)
+    of_rows = density(values[drawn_rows(summary.labels, SEEN_ROWS)])
+    return Regions(x, y, heights, tuple(np.quantile(of_rows, 1 - np.array(SHARES)).tolist()))
+
+
+def cluster_points(
+    values: Values,
+    summary: MixtureSummary,
+    density: Density | None = None,
+    regions: Callable[[], Regions] | None = None,
+) -> Figure:
     """The rows as points coloured by cluster.
 
     `values` (T, D) are the data, without NaN: see :func:`complete_rows`. The clusters have ellipses if their parameters
     are given: "mean" (K, D) and "covariance" (K, D, D) of Normal clusters. `density` is the posterior predictive
-    density (n,) of new rows (n, D), drawn for one and two columns.
+    density (n,) of new rows (n, D), drawn for one column; its `regions` are drawn for two.
     """
     num_columns = values.shape[1]
     if num_columns == 1:
@@ -64,10 +97,10 @@ def cluster_points(values: Values, summary: MixtureSummary, density: Density | N
     if num_columns > 2:
         subtitle += f"; principal components of {num_columns:,} scaled columns"
         values, summary = _components(values, summary)
-        density = None
+        regions = None
     if summary.parameters:
         subtitle += "; ellipses: 2 standard deviations"
-    if density is not None:
+    if regions is not None:
         subtitle += "; shaded: predictive density"
     ends = _axis_ends(values, summary)
     numbered = np.intersect1d(
@@ -76,8 +109,8 @@ def cluster_points(values: Values, summary: MixtureSummary, density: Density | N
 
     def draw(axes: Axes, pair: list[int]) -> None:
         coordinates = values[:, pair]
-        if density is not None:
-            _shade(axes, values, summary, density, ends, FAINT)
+        if regions is not None:
+            _shade(axes, regions(), FAINT)
         draw_points(axes, summary, *coordinates.T)
         if summary.parameters:
             covariances = summary.parameters["covariance"][:, pair][:, :, pair]
@@ -87,7 +120,7 @@ def cluster_points(values: Values, summary: MixtureSummary, density: Density | N
     return _pairs("Clusters", subtitle, summary, ends, style.cluster_legend(summary.cluster_size), draw)
 
 
-def density_map(values: Values, summary: MixtureSummary, density: Density) -> Figure:
+def density_map(values: Values, summary: MixtureSummary, regions: Callable[[], Regions]) -> Figure:
     """Posterior predictive density of two columns, as regions of highest density.
 
     The arguments are those of :func:`cluster_points`. The ellipses are not drawn, but the axes have room for them.
@@ -98,14 +131,14 @@ def density_map(values: Values, summary: MixtureSummary, density: Density) -> Fi
         subtitle += f"; dots: {MAX_DOTS:,} of the rows"
 
     def draw(axes: Axes, pair: list[int]) -> None:
-        _shade(axes, values, summary, density, ends, STRONG)
+        _shade(axes, regions(), STRONG)
         dots = values[drawn_rows(summary.labels, MAX_DOTS)].T
         axes.plot(*dots, "o", markersize=1.2, markeredgewidth=0, color=style.INK, alpha=0.6, zorder=1.5)
 
-    regions = [
+    entries = [
         (Patch(color=colour), f"{100 * share:.0f} % of the rows") for colour, share in zip(STRONG, SHARES)
     ]
-    handles, labels = zip(*reversed(regions))
+    handles, labels = zip(*reversed(entries))
     return _pairs("Predictive density", subtitle, summary, ends, (handles, labels), draw)
 
 
@@ -147,20 +180,8 @@ def _axis_ends(values: Values, summary: MixtureSummary) -> list[tuple[float, flo
     return [limits(*each) for each in zip(values.T, low, high)]
 
 
-def _shade(
-    axes: Axes,
-    values: Values,
-    summary: MixtureSummary,
-    density: Density,
-    ends: list[tuple[float, float]],
-    colours: Sequence[str],
-) -> None:
-    """Shade the regions of highest density that contain the `SHARES` of the rows."""
-    x, y = (np.linspace(*each, CELLS) for each in ends)
-    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    heights = density(places).reshape(CELLS, CELLS)
-    rows = drawn_rows(summary.labels, SEEN_ROWS)
-    levels = np.quantile(density(values[rows]), 1 - np.array(SHARES))
+def _shade(axes: Axes, regions: Regions, colours: Sequence[str]) -> None:
+    x, y, heights, levels = regions
     for level, colour in zip(levels, colours):
         if heights.min() < level < heights.max():
             axes.contourf(x, y, heights, [level, np.inf], colors=[colour], zorder=0.5)

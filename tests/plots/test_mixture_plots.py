@@ -18,7 +18,7 @@ from pyclone_pgsm.plots import normal
 from pyclone_pgsm.plots.appearance import GREYS, cluster_colours
 from pyclone_pgsm.plots.heatmaps import cluster_means, data_heatmap
 from pyclone_pgsm.plots.mixture import cluster_sizes, mixture_pictures
-from pyclone_pgsm.plots.normal import cluster_points, density_map, principal_directions
+from pyclone_pgsm.plots.normal import cluster_points, density_map, principal_directions, regions_of
 from pyclone_pgsm.plots.style import save, write_pictures
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.rows import Traces
@@ -202,9 +202,8 @@ def test_nothing_is_drawn_beyond_the_edges(columns: int, clusters: int) -> None:
     check_edges(cluster_sizes(summary))
     if columns == 2:
         summary = replace(summary, parameters={})
-        check_edges(
-            density_map(example.values, summary, lambda places: np.exp(-np.abs(places) @ [1e-8, 0.1]))
-        )
+        regions = regions_of(example.values, summary, lambda places: np.exp(-np.abs(places) @ [1e-8, 0.1]))
+        check_edges(density_map(example.values, summary, lambda: regions))
 
 
 @pytest.mark.parametrize(("rows", "columns", "clusters"), [(3, 1, 1), (40, 6, 3), (900, 80, 70)])
@@ -217,7 +216,8 @@ def test_no_binary_picture_goes_beyond_the_edges(rows: int, columns: int, cluste
 
 def test_two_columns_show_every_row_and_every_ellipse() -> None:
     example = Example(200, 2, 4)
-    figure = cluster_points(example.values, example.summary, example.density)
+    regions = regions_of(example.values, example.summary, example.density)
+    figure = cluster_points(example.values, example.summary, regions=lambda: regions)
     axes = figure.axes[0]
     values = example.values
     np.testing.assert_array_equal(points_in(axes), values[np.lexsort(values.T)])
@@ -238,10 +238,11 @@ def test_two_columns_show_every_row_and_every_ellipse() -> None:
 
 def test_shaded_regions_hold_their_parts_of_the_rows() -> None:
     example = Example(3000, 2, 2)
-    axes = density_map(example.values, example.without_parameters, example.density).axes[0]
-    regions = [item for item in axes.collections if not isinstance(item, PolyCollection | LineCollection)]
-    assert len(regions) == 4
-    for region, share in zip(regions, (0.99, 0.95, 0.8, 0.5)):
+    regions = regions_of(example.values, example.without_parameters, example.density)
+    axes = density_map(example.values, example.without_parameters, lambda: regions).axes[0]
+    shaded = [item for item in axes.collections if not isinstance(item, PolyCollection | LineCollection)]
+    assert len(shaded) == 4
+    for region, share in zip(shaded, (0.99, 0.95, 0.8, 0.5)):
         [path] = region.get_paths()
         inside = np.mean(path.contains_points(example.values))
         assert inside == pytest.approx(share, abs=0.02)
