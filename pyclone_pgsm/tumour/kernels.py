@@ -4,8 +4,13 @@ For a row with b variant and r reference reads, n = b + r, genotype states psi a
 
     Xi_k = log sum_psi pi_psi P(b | n, mean_psi,k, s),     P binomial (s = inf) or beta-binomial,
 
-where the beta-binomial is the binomial whose p is Beta(s mean, s (1 - mean)). log P is computed from deviances, which
-vanish if data and mean agree, as Loader did for the binomial: terms that grow with n and cancel would lose digits.
+where the beta-binomial is the binomial whose p is Beta(s mean, s (1 - mean)). With m = (b + s mean) / (n + s),
+Stirling's series gives, up to small terms and what does not depend on the mean,
+
+    log P = (b + s mean) log m + (r + s (1 - mean)) log (1 - m) - s mean log mean - s (1 - mean) log (1 - mean).
+
+With very many reads, or a very large s, these terms are large and cancel, and digits would be lost. There log P is
+computed from deviances, which vanish if data and mean agree, as Loader did for the binomial; that takes twice the time.
 
 Shapes: U rows sorted into groups, N states in total, G grid points.
 """
@@ -19,6 +24,7 @@ from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
 NEGLIGIBLE = -40.0  # log of a share of a sum that is negligible in double precision
 ROUNDING = 1e-9  # tolerance in comparisons of prevalences and shares
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
+DEEP = 1e5  # reads, and precision if finite, from which log P is computed from deviances
 
 
 @inner(**LEAF)
@@ -123,6 +129,8 @@ def variant_share(state, tumour_content, error_rate, prevalence, mean, complemen
 
 @inner(**LEAF)
 def log_sum_exp(terms):
+    if len(terms) == 1:
+        return terms[0]
     top = terms[0]
     for value in terms:
         top = max(top, value)
@@ -149,6 +157,41 @@ def subtract_top(row):
     for k in range(len(row)):
         row[k] -= top
     return top
+
+
+@inner(**LEAF)
+def log_of_reads(b, r, s):
+    """Return what does not depend on the mean, beside `log_constant`; deviances include it."""
+    n = b + r
+    value = -math.log1p(n / s)
+    for count in (b, r):
+        if count > 0.0:
+            value += count * math.log(n / count)
+    return value
+
+
+@inner(**LEAF)
+def fill_terms(psi, grid, mean, complement, s, log_mean, log_complement, constant):
+    """Fill the terms of log P, and the prior weights, that do not depend on the reads; the last three are (J, G)."""
+    for j in range(len(psi)):
+        for k in range(len(grid)):
+            log_mean[j, k], log_complement[j, k] = math.log(mean[j, k]), math.log(complement[j, k])
+            constant[j, k] = log_weight(psi[j], grid[k])
+            if s < np.inf:
+                a, c = s * mean[j, k], s * complement[j, k]
+                constant[j, k] -= (a - 0.5) * log_mean[j, k] + stirling_error(a)
+                constant[j, k] -= (c - 0.5) * log_complement[j, k] + stirling_error(c)
+
+
+@inner(**LEAF)
+def log_reads_in_both(a, c, total):
+    """Return the terms of a beta-binomial's log P that depend on reads and mean, with a = b + s mean, total = n + s."""
+    return (
+        (a - 0.5) * math.log(a / total)
+        + (c - 0.5) * math.log(c / total)
+        + stirling_error(a)
+        + stirling_error(c)
+    )
 
 
 @compiled
@@ -178,16 +221,28 @@ def fill_grid(
         psi = states[state_start[g, 0] : state_start[g, 1]]
         grid = grids[grid_of[g]]
         mean, complement = np.empty((len(psi), size)), np.empty((len(psi), size))
+        log_mean, log_complement = np.empty((len(psi), size)), np.empty((len(psi), size))
+        constant = np.empty((len(psi), size))
         terms = np.empty(len(psi))
         for v in range(len(precision)):
             s = precision[v]
             for j in range(len(psi)):
                 variant_share(psi[j], tumour_content[v, g], error_rate[v, g], grid, mean[j], complement[j])
+            fill_terms(psi, grid, mean, complement, s, log_mean, log_complement, constant)
             for u in range(group_start[g], group_start[g + 1]):
+                b, r = float(alt[u]), float(ref[u])
+                cancels = b + r == 0.0 or b + r + (s if s < np.inf else 0.0) >= DEEP
                 row = xi[v, u]
                 for k in range(size):
                     for j in range(len(psi)):
-                        terms[j] = log_reads(alt[u], ref[u], mean[j, k], complement[j, k], s)
-                        terms[j] += log_weight(psi[j], grid[k])
+                        if cancels:
+                            terms[j] = log_reads(b, r, mean[j, k], complement[j, k], s)
+                            terms[j] += log_weight(psi[j], grid[k])
+                        elif s < np.inf:
+                            a, c = b + s * mean[j, k], r + s * complement[j, k]
+                            terms[j] = constant[j, k] + log_reads_in_both(a, c, b + r + s)
+                        else:
+                            terms[j] = constant[j, k] + b * log_mean[j, k] + r * log_complement[j, k]
                     row[k] = log_sum_exp(terms)
-                xi_max[v, u] = subtract_top(row) + log_constant(alt[u], ref[u], s) - math.log(len(psi))
+                xi_max[v, u] = subtract_top(row) + log_constant(b, r, s) - math.log(len(psi))
+                xi_max[v, u] += 0.0 if cancels else log_of_reads(b, r, s)

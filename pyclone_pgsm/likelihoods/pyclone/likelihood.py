@@ -226,10 +226,9 @@ def make_pyclone(index, xi, likelihood, xi_max, uniform_masses=None) -> PyClone:
     `uniform_masses` (G,) are those of the grid points under a uniform prior of prevalences, by default 1/G.
     """
     (T, D), G = index.shape, xi.shape[1]
-    masses = np.full(G, 1.0 / G) if uniform_masses is None else uniform_masses
-    log_mean = np.log(
-        np.einsum("uk,k->u", likelihood, masses)
-    )  # BLAS may add in another order with more threads
+    masses, total = (np.ones(G), G) if uniform_masses is None else (uniform_masses, 1.0)
+    # BLAS may add in another order with more threads
+    log_mean = np.log(np.einsum("uk,k->u", likelihood, masses) / total)
     points = _points_of_chunk(G)
     chunks = np.arange(0, G, points)
     low = np.minimum.reduceat(xi, chunks, axis=1)
