@@ -21,15 +21,13 @@ from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.options import Options
 from pyclone_pgsm.trace.tumour import TumourData
+from pyclone_pgsm.tumour.choices import PRECISION, content_choice, error_rate_choice
 from pyclone_pgsm.tumour.grid import BYTES_PER_POINT, deduplicate
 from pyclone_pgsm.tumour.model import (
     LEAST_SETS,
     MOST_COMBINATIONS,
     PER_SAMPLE,
-    PRECISION,
     all_tables_fit,
-    content_choice,
-    error_rate_choice,
     sets_that_fit,
 )
 

@@ -14,7 +14,7 @@ from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.posterior.states import SURE
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION, content_choice
+from pyclone_pgsm.tumour.choices import ERROR_RATE, PRECISION, content_choice
 
 CHANCE = 0.01
 """Largest expected number of tail probabilities that count as impossible if the model and the clusters are right."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.trace.values import Fault, Values, shown, within
 from pyclone_pgsm.tumour.base_measure import ABSENT, CLONAL
-from pyclone_pgsm.tumour.model import PRECISION, content_choice, error_rate_choice
+from pyclone_pgsm.tumour.choices import PRECISION, content_choice, error_rate_choice
 
 HYPERPARAMETERS = {
     "discount": "discount of the Pitman-Yor process",

@@ -42,6 +42,7 @@ from pyclone_pgsm.tumour.base_measure import (
     log_prior_density,
     weight_names,
 )
+from pyclone_pgsm.tumour.choices import PRECISION, content_choice, error_rate_choice
 from pyclone_pgsm.tumour.exchange import LEAST_MEMBERS, delta_of_prior, exchange
 from pyclone_pgsm.tumour.given_prevalences import KnownCells, distinct_cells, log_likelihood_of_all
 from pyclone_pgsm.tumour.grid import (
@@ -59,76 +60,26 @@ from pyclone_pgsm.tumour.grid import (
 PREVALENCE_PRIORS = ("learned", "uniform")
 PER_SAMPLE = "infer-per-sample"
 """The value of ``precision`` that requests an inferred precision for each sample."""
-
-
-REAL_PRECISIONS = 50.0, 9000.0
-"""Range of the precisions of real tumours' reads. Where a smaller one was inferred, different clusters had been merged
-(docs/overdispersion.md)."""
-_FINITE = tuple(10.0 ** (exponent / 16.0) for exponent in range(24, 81))
-_MIDDLE = math.log(REAL_PRECISIONS[0] * REAL_PRECISIONS[1]) / 2.0
-_SPREAD = math.log(REAL_PRECISIONS[1] / REAL_PRECISIONS[0]) / (2.0 * 1.96)
-_WEIGHTS = tuple(math.exp(-0.5 * ((math.log(precision) - _MIDDLE) / _SPREAD) ** 2) for precision in _FINITE)
-PRECISION = Choice((*_FINITE, math.inf), (*_WEIGHTS, sum(_WEIGHTS)), 1000.0, (1, 1, 2, 4), 0.5)
-"""31.6 to 100,000 in steps of 15 %, about the posterior standard deviation given a few hundred mutations, and infinity.
-Half of the prior is on infinity, the binomial. The other half is log-normal, with 95 % between `REAL_PRECISIONS`."""
-_PREFERRED = (
-    1.0, 1.12, 1.25, 1.4, 1.6, 1.8, 2.0, 2.24, 2.5, 2.8, 3.15, 3.55, 4.0, 4.5, 5.0, 5.6, 6.3, 7.1, 8.0, 9.0
-)  # fmt: skip
-_SMALL_RATES = 1e-5, 2e-5, 5e-5
-_RATES = (*(round(number * unit, 8) for unit in (1e-4, 1e-3) for number in _PREFERRED), 1e-2)
-REAL_ERROR_RATES = 1e-5, 3e-3
-"""Range of the rates at which reads show one certain wrong base: from consensus reads of molecular identifiers to bases
-of the lowest quality that callers usually accept, Phred 20, of whose errors a third are to this base."""
-
-
-def _error_rates(rates: tuple[float, ...]) -> Choice:
-    """Return the choice among these rates; the prior is log-normal, with 95 % between :data:`REAL_ERROR_RATES`."""
-    logs = np.log(rates)
-    low, high = np.log(REAL_ERROR_RATES)
-    scores = (logs - (low + high) / 2.0) / ((high - low) / (2.0 * 1.96))
-    masses = np.exp(-0.5 * scores**2) * np.gradient(logs)
-    return Choice(rates, tuple(masses.tolist()), 1e-3, (1, 1, 2, 4), 0.5)
-
-
-ERROR_RATE = _error_rates((*_SMALL_RATES, *_RATES[::2]))
-FINE_ERROR_RATE = _error_rates((*_SMALL_RATES, *_RATES))
-"""0.0001 to 0.01 by preferred numbers (ISO 3), in steps of 26 % (R10) and of 12 % (R20); and three smaller rates. If
-the smallest were 0.0001, small prevalences would be too low where reads have no errors."""
-MANY_MUTATIONS = 1000
-"""With more mutations the finer error rates are used."""
-CONTENT_JUMPS = (1, 1, 1, 2, 4)
 CONTENT_PROPOSALS = 2
 """Number of proposals per iteration for each tumour content, each of which needs tables."""
 PROPOSALS = 8
 """Number of Metropolis-Hastings steps, given the prevalences, for each precision and for the error rate, where
 likelihoods in all settings take too much memory."""
-SUMMED_OUT_SHARE = 0.1
-"""Share of the proposals with the prevalences summed out that may change the error rate, if this needs new tables."""
+LEAST_SUMMED_OUT, MOST_SUMMED_OUT = 0.1, 3.0
+"""Limits of :func:`summed_out_proposals`."""
+TERMS_PER_VISIT = 75
+"""Number of terms of the tables, one for each genotype and grid point of a row, that take as long to compute as the
+visits of an observation by Gibbs sweeps between two updates of the hyperparameters."""
 CACHED_BYTES = 400 << 20
 """Size of the tables, in use or not, for which there is room in a cache."""
 LEAST_SETS = 3
 """Number of sets of tables that are kept at least, whatever their size."""
 MOST_IN_PROCESSES = 2000
 """Largest number of mutations times samples with which chains prefer processes, each of which computes tables."""
+WATCHED = 100
+"""Number of mutations whose prevalences are watched."""
 MOST_COMBINATIONS = 60
 """Number of sets of tables kept that combine tables of single samples; chains seldom return to a combination."""
-
-
-def error_rate_choice(num_mutations: int) -> Choice:
-    """Return the choice of an error rate that is not given.
-
-    Many mutations distinguish rates that differ by a tenth, so that chains would get stuck on a coarse grid. With fewer
-    mutations the grid is coarse, because each rate that a chain visits needs tables.
-    """
-    return FINE_ERROR_RATE if num_mutations > MANY_MUTATIONS else ERROR_RATE
-
-
-def content_choice(content: Uncertain) -> Choice:
-    """Return the choice of a tumour content with a known distribution; it starts at the mean."""
-    return Choice(*content.grid(), content.mean, CONTENT_JUMPS)
-
-
-WATCHED = 100
 
 
 def sets_that_fit(size: int, least: int) -> int:
@@ -139,6 +90,15 @@ def sets_that_fit(size: int, least: int) -> int:
 def all_tables_fit(num_rows: int, grid_size: int) -> bool:
     """Whether tables of all settings, with so many rows together, can be kept."""
     return num_rows * grid_size * BYTES_PER_POINT <= CACHED_BYTES
+
+
+def summed_out_proposals(num_observations: int, num_terms: int) -> float:
+    """Return how often an update proposes an error rate with the prevalences summed out, if this needs new tables.
+
+    Tables of `num_terms` terms should not take longer than sweeps over all mutations and samples, `num_observations`.
+    """
+    number = TERMS_PER_VISIT * num_observations / num_terms
+    return min(max(number, LEAST_SUMMED_OUT), MOST_SUMMED_OUT)
 
 
 def watched_cells(num_mutations: int, num_samples: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -221,10 +181,12 @@ class PyCloneModel(Model):
         all_rows = sum(part.num_rows * number for part, number in zip(parts, num_settings))
         self._keeps_all = all_tables_fit(all_rows, grid_size)
         self.order = np.argsort(table.index[:, 0], kind="stable")
-        self._summed_out_share = 0.0
+        summed_out = 0.0
         if any(infer_error_rate):
-            self._summed_out_share = 1.0 if self._keeps_all else SUMMED_OUT_SHARE
-        self.num_proposals = CONTENT_PROPOSALS * len(contents) + any(infer_error_rate)
+            num_terms = grid_size * sum(int(np.diff(loci.bounds).sum()) for loci in self._parts)
+            summed_out = 1.0 if self._keeps_all else summed_out_proposals(self.index.size, num_terms)
+        self.num_proposals = CONTENT_PROPOSALS * len(contents) + math.ceil(summed_out)
+        self._summed_out_share = summed_out / max(1, math.ceil(summed_out))
         bytes_per_row = grid_size * BYTES_PER_POINT
         largest_part = max(part.num_rows for part in parts) * bytes_per_row
         self._grid = lru_cache(sets_that_fit(largest_part, LEAST_SETS * len(parts)))(self._make_grid)

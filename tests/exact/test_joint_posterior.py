@@ -32,6 +32,7 @@ from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.tumour import choices as tumour_choices
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.grid import deduplicate
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PyCloneModel
@@ -48,10 +49,10 @@ def _few_values(monkeypatch: pytest.MonkeyPatch) -> None:
         tumour_model, "PRECISION", Choice((4.0, 25.0, np.inf), (1.0, 3.0, 2.0), 25.0, (1, 1, 2), 0.5)
     )
     monkeypatch.setattr(
-        tumour_model, "ERROR_RATE", Choice((1e-3, 2e-2, 8e-2), (4.0, 2.0, 1.0), 1e-3, (1,), 0.5)
+        tumour_choices, "ERROR_RATE", Choice((1e-3, 2e-2, 8e-2), (4.0, 2.0, 1.0), 1e-3, (1,), 0.5)
     )
     monkeypatch.setattr(content, "_Z", (-1.0, 0.0, 1.0))
-    monkeypatch.setattr(tumour_model, "CONTENT_JUMPS", (1, 2))
+    monkeypatch.setattr(tumour_choices, "CONTENT_JUMPS", (1, 2))
 
 
 def two_samples(**options: float) -> Observations:
@@ -198,7 +199,7 @@ def faulty_model(sound: str, faulty: str) -> Callable[..., PyCloneModel]:
     assert source.count(sound) == 1
     names: dict[str, Any] = {"__name__": tumour_model.__name__}
     exec(source.replace(sound, faulty), names)
-    names |= {name: getattr(tumour_model, name) for name in ("PRECISION", "ERROR_RATE", "CACHED_BYTES")}
+    names |= {name: getattr(tumour_model, name) for name in ("PRECISION", "CACHED_BYTES")}
     made: Callable[..., PyCloneModel] = names["PyCloneModel"]
     return made
 

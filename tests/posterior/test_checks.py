@@ -23,7 +23,7 @@ from pyclone_pgsm.posterior.checks import (
 )
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION
+from pyclone_pgsm.tumour.choices import ERROR_RATE, PRECISION
 
 
 def doubts(

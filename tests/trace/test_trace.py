@@ -24,7 +24,7 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import FORMAT, Trace, TraceWriter, merge_traces
 from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.tumour.base_measure import weight_names
-from pyclone_pgsm.tumour.model import content_choice
+from pyclone_pgsm.tumour.choices import content_choice
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.tumour import model as tumour_model
+from pyclone_pgsm.tumour.choices import PRECISION
 from pyclone_pgsm.tumour.given_prevalences import KnownCells, distinct_cells, log_likelihood_of_all
 from pyclone_pgsm.tumour.grid import (
     Loci,
@@ -33,7 +34,7 @@ from pyclone_pgsm.tumour.grid import (
     loci_of,
     prevalence_grid,
 )
-from pyclone_pgsm.tumour.model import PER_SAMPLE, PRECISION, PyCloneModel
+from pyclone_pgsm.tumour.model import PER_SAMPLE, PyCloneModel
 from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
 G = 201
@@ -260,7 +261,7 @@ def test_an_error_rate_changes_where_a_cluster_may_be_absent(
 
     With the prevalences summed out a chain goes from one to the other; given the prevalences alone it does not.
     """
-    monkeypatch.setattr(tumour_model, "SUMMED_OUT_SHARE", share)
+    monkeypatch.setattr(tumour_model, "summed_out_proposals", lambda *_: share)
     monkeypatch.setattr(tumour_model, "CACHED_BYTES", 0)
     shape = (30, 1)
     two, one = np.full(shape, 2), np.ones(shape, np.int64)
@@ -284,7 +285,7 @@ def test_an_error_rate_changes_where_a_cluster_may_be_absent(
 
 def test_an_iteration_makes_tables_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many precisions and error rates it tries given the prevalences."""
-    monkeypatch.setattr(tumour_model, "SUMMED_OUT_SHARE", 0.0)
+    monkeypatch.setattr(tumour_model, "summed_out_proposals", lambda *_: 0.0)
     data, labels = tumour()
     made = []
 

@@ -15,21 +15,19 @@ from cases import observations, pyclone_model
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
-from pyclone_pgsm.likelihoods.choice import Visits
+from pyclone_pgsm.likelihoods.choice import Choice, Visits
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.grid import Loci, XiGrid, deduplicate, likelihood_grid
-from pyclone_pgsm.tumour.model import (
+from pyclone_pgsm.tumour.choices import (
     ERROR_RATE,
     FINE_ERROR_RATE,
-    PER_SAMPLE,
     PRECISION,
     REAL_ERROR_RATES,
-    Choice,
-    PyCloneModel,
     content_choice,
     error_rate_choice,
 )
+from pyclone_pgsm.tumour.grid import Loci, XiGrid, deduplicate, likelihood_grid
+from pyclone_pgsm.tumour.model import PER_SAMPLE, PyCloneModel
 from pyclone_pgsm.tumour.options import TumourOptions
 
 

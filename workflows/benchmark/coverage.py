@@ -26,8 +26,8 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import adjusted_rand
 from pyclone_pgsm.simulate.tumour import draw_alt_counts
 from pyclone_pgsm.tumour.base_measure import DIRICHLET, SHAPE
+from pyclone_pgsm.tumour.choices import PRECISION
 from pyclone_pgsm.tumour.grid import cell_ends
-from pyclone_pgsm.tumour.model import PRECISION
 from pyclone_pgsm.tumour.options import ModelOptions
 
 SHARES = (0.5, 0.8, 0.95)
