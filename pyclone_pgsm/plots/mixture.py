@@ -42,10 +42,11 @@ def mixture_pictures(
             summary = replace(summary, parameters={})
         complete = complete_rows(values, summary)
         if len(complete[0]):
-            pictures["clusters"] = partial(cluster_points, *complete, density)
+            regions = None
             if density is not None and num_columns == 2:
                 regions = cache(partial(regions_of, *complete, density))
-                pictures["clusters"] = partial(cluster_points, *complete, regions=regions)
+            pictures["clusters"] = partial(cluster_points, *complete, density, regions)
+            if regions is not None:
                 pictures["density"] = partial(density_map, *complete, regions)
         if is_normal and num_columns > 2:
             pictures["cluster_means"] = partial(cluster_means, values, summary)
