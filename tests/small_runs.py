@@ -64,7 +64,7 @@ def run(
     observations: Observations | None = None,
     model: analysis.ModelOptions | None = None,
     prior: Prior | None = None,
-    threads: int = 2,
+    threads: int = 1,
     **settings: Any,
 ) -> Path:
     """Chains on the small tumour; returns the path."""
@@ -102,7 +102,7 @@ def run_matrix(
     data: DataMatrix | None = None,
     parameters: dict[str, Any] | None = None,
     prior: Prior | None = None,
-    threads: int = 2,
+    threads: int = 1,
     **settings: Any,
 ) -> Path:
     """Chains on a small matrix; returns the path."""

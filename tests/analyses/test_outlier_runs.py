@@ -161,7 +161,7 @@ def test_segments_do_not_change_the_chains(
         shutil.copy(path, kept[-1])
 
     many_segments(monkeypatch, keep)
-    assert bits(run(tmp_path / "cut.h5", **same)) == whole
+    assert bits(run(tmp_path / "cut.h5", threads=2, **same)) == whole
     many_segments(monkeypatch)
     unfinished = 0
     for path in kept[1::4]:

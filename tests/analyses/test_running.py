@@ -108,7 +108,7 @@ def test_resumes_from_every_flush(settings, tmp_path, monkeypatch):
     if settings.get("model") is FEW_TABLES:
         monkeypatch.setattr(tumour_model, "CACHED_BYTES", 0)
     many_segments(monkeypatch, keep)
-    whole = bits(run(tmp_path / "whole.h5", **settings))
+    whole = bits(run(tmp_path / "whole.h5", threads=2, **settings))
     many_segments(monkeypatch)
     assert len(kept) > 8
     unfinished = 0

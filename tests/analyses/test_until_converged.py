@@ -103,9 +103,9 @@ def test_limits_and_going_on(tmp_path: Path) -> None:
         )
     with pytest.raises(UsageError, match=r"`max_iterations` 400: .* has 500 already"):
         analysis.resume(path, max_iterations=400)
-    assert analysis.resume(path, max_iterations=750) == 750
+    assert analysis.resume(path, max_iterations=750, threads=1) == 750
     assert bits(path) == bits(run(tmp_path / "longer.h5", model=FIXED, max_iterations=750, **AUTO))
-    assert analysis.resume(path, 800) == 800
+    assert analysis.resume(path, 800, threads=1) == 800
     with Trace(path) as trace:
         assert trace.options.stopped is None
         assert not trace.options.settings.until_converged
@@ -116,7 +116,7 @@ def test_limits_and_going_on(tmp_path: Path) -> None:
         UsageError, match=r"`max_time` 1: can only .* `iterations` auto, but `iterations` 900 is"
     ):
         analysis.resume(path, 900, max_time=1.0)
-    assert analysis.resume(path, "auto", max_iterations=810) == 810
+    assert analysis.resume(path, "auto", max_iterations=810, threads=1) == 810
 
 
 def test_time_limit(tmp_path: Path) -> None:
@@ -127,11 +127,11 @@ def test_time_limit(tmp_path: Path) -> None:
         done = trace.options.settings.lengths[0]
         assert done < 250
     stopped = path.read_bytes()
-    assert analysis.resume(path, 300) == 300
+    assert analysis.resume(path, 300, threads=1) == 300
     with Trace(path) as trace:
         assert trace.burn_in == 150
     path.write_bytes(stopped)
-    assert analysis.resume(path, max_iterations=300) == 300
+    assert analysis.resume(path, max_iterations=300, threads=1) == 300
     assert bits(path) == bits(run(tmp_path / "whole.h5", model=FIXED, max_iterations=300, **AUTO))
     with Trace(path) as trace:
         assert trace.burn_in >= 125  # chains adapt as long as if they had never stopped
@@ -144,7 +144,7 @@ def test_an_interrupted_run_can_end_before_its_burn_in_would_have(
 ) -> None:
     kept: list[bytes] = []
     many_segments(monkeypatch, lambda path: kept.append(path.read_bytes()))
-    path = run(tmp_path / "t.h5", model=FIXED, max_iterations=250, **AUTO)
+    path = run(tmp_path / "t.h5", threads=2, model=FIXED, max_iterations=250, **AUTO)
     path.write_bytes(kept[3])
     with Trace(path) as trace:
         done = max(chain.last_iteration for chain in trace.chains)
@@ -180,7 +180,7 @@ def test_merged_chains_are_asked_together(tmp_path: Path) -> None:
         longest = max(int(chain.iteration[-1]) for chain in trace.chains)
         assert trace.options.stopped is None
         assert trace.burn_in == shortest // 2
-    analysis.resume(merged)
+    analysis.resume(merged, threads=1)
     with Trace(merged) as trace:
         assert trace.options.stopped == "converged"
         assert {int(chain.iteration[-1]) for chain in trace.chains} == {trace.options.settings.lengths[0]}
@@ -200,7 +200,7 @@ def test_merged_chains_of_different_lengths_and_starts_are_resumed(tmp_path: Pat
     with Trace(merged) as trace:
         starts = run_report(trace, summarize(trace), "", {})["starts"]
         assert starts == ["single", "random:10", "disconnected", "single", "random:10"]
-    assert analysis.resume(merged) == 380
+    assert analysis.resume(merged, threads=1) == 380
     with Trace(merged) as trace:
         trace.check()
     other = run(
@@ -226,7 +226,7 @@ def test_merged_chains_that_were_stopped_go_on(tmp_path: Path) -> None:
         longer = prolonged(trace)
         assert longer is not None
         assert longer.settings.max_time is None
-    assert analysis.resume(merged["full"]) == 500
+    assert analysis.resume(merged["full"], threads=1) == 500
     merge_traces([tmp_path / "full1.h5"], tmp_path / "alone.h5")
     with Trace(tmp_path / "alone.h5") as trace:
         longer = prolonged(trace)

@@ -87,21 +87,23 @@ def same(one: Records, other: Records) -> bool:
 def test_draws_are_those_of_threads(
     which: Callable[..., Path], automatic: bool, forks: Forks, monkeypatch, tmp_path: Path
 ) -> None:
-    settings = {"iterations": None, "burn_in": None, "max_iterations": 300} if automatic else {}
-    found = bits(which(tmp_path / "processes.h5", chains=3, **settings))
+    settings: dict[str, Any] = {"chains": 3, "threads": 2}
+    if automatic:
+        settings |= {"iterations": None, "burn_in": None, "max_iterations": 300}
+    found = bits(which(tmp_path / "processes.h5", **settings))
     assert (len(forks.started), forks.in_program) == (2, 0)
     monkeypatch.setattr(workers, "_can_fork", lambda: False)
-    assert found == bits(which(tmp_path / "threads.h5", chains=3, **settings))
+    assert found == bits(which(tmp_path / "threads.h5", **settings))
     assert len(forks.started) == 2
     assert forks.in_program > 0
 
 
 def test_outliers_are_drawn_in_processes_too(forks: Forks, monkeypatch, tmp_path: Path) -> None:
     model = ModelOptions(outlier_prob=0.05)
-    found = bits(run(tmp_path / "processes.h5", model=model))
+    found = bits(run(tmp_path / "processes.h5", model=model, threads=2))
     assert (len(forks.started), forks.in_program) == (2, 0)
     monkeypatch.setattr(workers, "_can_fork", lambda: False)
-    assert found == bits(run(tmp_path / "threads.h5", model=model))
+    assert found == bits(run(tmp_path / "threads.h5", model=model, threads=2))
 
 
 def test_a_chain_goes_on_where_its_process_was_killed(forks: Forks) -> None:

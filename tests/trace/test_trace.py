@@ -119,7 +119,7 @@ def test_tumour_contents_of_samples_in_any_order(tmp_path):
         for name, content in model.tumour_content.items():
             drawn = set(trace.chains[0].hyperparameters[f"tumour_content:{name}"])
             assert drawn <= set(content_choice(content).values)
-    assert analysis.resume(path, 60) == 60
+    assert analysis.resume(path, 60, threads=1) == 60
     report = analysis.write_results(path, tmp_path / "out", formats=())
     assert np.isfinite(report.summary.mean).all()
 
@@ -142,7 +142,7 @@ def test_hyperparameters_of_samples(tmp_path):
         assert all(len(set(values)) > 2 for values in drawn)
         assert set(drawn[2]) <= set(content_choice(Uncertain(0.7, 0.1)).values)
     short = run(tmp_path / "short.h5", observations=data, model=OWN, hyper_every=1, seed=3, iterations=40)
-    analysis.resume(short, 60)
+    analysis.resume(short, 60, threads=1)
     mine, its = bits(path), bits(short)
     assert {name for name in mine if mine[name] != its[name]} == set()
     report = analysis.write_results(path, tmp_path / "out", formats=())
@@ -175,7 +175,7 @@ def test_moves_are_counted(traces, tmp_path):
     for name, counts in zip(told, moves[:, 30:].sum(axis=(0, 1)).tolist()):
         assert told[name] == dict(zip(("tried", "changed", "split", "merged"), counts))
     short = run(tmp_path / "short.h5", seed=1, iterations=40)
-    analysis.resume(short, 60)
+    analysis.resume(short, 60, threads=1)
     assert bits(short)["chains/1/moves"] == bits(traces[1])["chains/1/moves"]
 
 
@@ -193,7 +193,7 @@ def without_counts(path: Path) -> Path:
 def test_a_trace_without_counts_of_moves_is_read_and_goes_on(traces, tmp_path):
     old = without_counts(Path(shutil.copy(traces[1], tmp_path / "old.h5")))
     new = Path(shutil.copy(traces[1], tmp_path / "new.h5"))
-    assert analysis.resume(old, 75) == analysis.resume(new, 75) == 75
+    assert analysis.resume(old, 75, threads=1) == analysis.resume(new, 75, threads=1) == 75
     analysis.write_results(old, tmp_path / "out", formats=())
     assert json.loads((tmp_path / "out" / "run.json").read_text())["moves"] == {}
     mine, its = bits(old), bits(new)
@@ -308,9 +308,9 @@ def test_merge(traces, tmp_path):
 def test_merged_chains_go_on_as_they_would_apart(traces, tmp_path):
     out = tmp_path / "all.h5"
     merge_traces([traces[1], traces[3]], out)
-    analysis.resume(out, 75)
+    analysis.resume(out, 75, threads=1)
     apart = shutil.copy(traces[3], tmp_path / "3.h5")
-    analysis.resume(apart, 75)
+    analysis.resume(apart, 75, threads=1)
     assert bits(out)["chains/2/labels"] == bits(apart)["chains/0/labels"]
 
 
