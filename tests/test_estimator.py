@@ -40,7 +40,7 @@ TRUTH = np.arange(24) % 3
 def small(**parameters: Any) -> SplitMergeMixture:
     """Short chains that find the three clusters of ``X``."""
     given = {"parameters": {"r0": 0.1}, "concentration": 0.01, "concentration_prior": "fixed"}
-    return SplitMergeMixture(**{**given, "iterations": 40, "random_state": 0, **parameters})
+    return SplitMergeMixture(**{**given, "iterations": 40, "random_state": 0, "threads": 1, **parameters})
 
 
 @pytest.fixture(scope="module")
@@ -314,13 +314,19 @@ class Bits(NamedTuple):
 '''
 
 
-def test_missing_values_are_the_likelihoods_affair(tmp_path):
-    path = tmp_path / "bits.py"
+@pytest.fixture(scope="module")
+def bits(tmp_path_factory):
+    """The likelihood of one file, which is compiled once."""
+    path = tmp_path_factory.mktemp("likelihood") / "bits.py"
     path.write_text(WITH_GAPS)
+    return f"{path}:Bits"
+
+
+def test_missing_values_are_the_likelihoods_affair(bits):
     data = np.repeat([[1.0] * 9, [0.0] * 9], 12, axis=0)
     data[[0, 5, 20], [1, 2, 3]] = np.nan
     start = {"init": "disconnected"}
-    found = small(likelihood=f"{path}:Bits", parameters=None, sampler="gibbs", settings=start).fit(data)
+    found = small(likelihood=bits, parameters=None, sampler="gibbs", settings=start).fit(data)
     np.testing.assert_array_equal(found.labels_, np.arange(24) // 12)
     np.testing.assert_array_equal(found.predict(data), found.labels_)
     assert np.isfinite(found.score(data))
@@ -328,14 +334,13 @@ def test_missing_values_are_the_likelihoods_affair(tmp_path):
 
 
 @pytest.mark.parametrize("every_row", [False, True])
-def test_missing_values_stay_out_of_pictures_and_report(tmp_path, every_row):
-    path, out = tmp_path / "bits.py", tmp_path / "out"
-    path.write_text(WITH_GAPS)
+def test_missing_values_stay_out_of_pictures_and_report(bits, tmp_path, every_row):
+    out = tmp_path / "out"
     data = np.repeat([[1.0] * 3, [0.0] * 3], 12, axis=0)
     data[[0, 5, 20], [1, 2, 0]] = np.nan
     data[:, 1] = np.nan if every_row else data[:, 1]
     settings = Settings(iterations=20, chains=2, sampler="gibbs", init="disconnected")
-    found = cluster(data, f"{path}:Bits", settings=settings, out=out)
+    found = cluster(data, bits, settings=settings, out=out, threads=1)
     assert found.num_clusters == 2
     assert (out / "plots" / "clusters.png").exists() != every_row
     text = (out / "report.html").read_text()

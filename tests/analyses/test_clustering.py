@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from small_runs import matrix
 from pyclone_pgsm import clustering, results
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.matrix_input import as_matrix, standardise, stored_options
-from pyclone_pgsm.clustering import Clustering, cluster
+from pyclone_pgsm.clustering import Clustering
 from pyclone_pgsm.errors import DataValueError, OutputError, UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import FixedModel
@@ -33,11 +34,14 @@ PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgs
 SHORT = Settings(iterations=60, chains=2)
 TIGHT = {"r0": 0.1, "S0": 1.0}
 FEW = DirichletProcess(0.01, None, None)
+cluster = partial(
+    clustering.cluster, threads=1
+)  # to start another process takes longer than such short chains
 
 
 @pytest.fixture(scope="module")
 def found() -> Clustering:
-    return cluster(matrix().values, "normal", TIGHT, FEW, SHORT)
+    return cluster(matrix().values, "normal", TIGHT, FEW, SHORT, threads=2)
 
 
 def test_documentation():
