@@ -23,6 +23,7 @@ from xi_reference import Row, log_likelihoods, log_pmf_scipy, log_pmf_sum, obser
 from pyclone_pgsm.inputs.observations import GENOTYPE_PRIORS, Observations
 from pyclone_pgsm.likelihoods.pyclone import make_pyclone
 from pyclone_pgsm.tumour import grid as tumour_grid
+from pyclone_pgsm.tumour import kernels
 from pyclone_pgsm.tumour.base_measure import UNIFORM, component_masses
 from pyclone_pgsm.tumour.genotypes import LOOSE
 from pyclone_pgsm.tumour.grid import (
@@ -122,6 +123,15 @@ def test_deep_rows(depth: int, precision: float) -> None:
 @pytest.mark.parametrize("alt", [0, 1000, 400_000])
 def test_a_million_reads(alt: int, precision: float) -> None:
     data = [Row(alt, 1_000_000 - alt, major_cn=1, minor_cn=1, tumour_content=0.8)]
+    check_against(log_pmf_sum, data, 3, "major", precision)
+
+
+@pytest.mark.parametrize("precision", [300.0, math.inf])
+@pytest.mark.parametrize("more", [-1, 1])
+def test_from_some_depth_on_deviances_are_used(precision: float, more: int) -> None:
+    """The two formulas agree with the reference on either side of the depth at which one takes over."""
+    depth = int(kernels.DEEP) - (0 if precision == math.inf else int(precision)) + more
+    data = [Row(alt, depth - alt, major_cn=2, minor_cn=1, tumour_content=0.8) for alt in (0, 7, 30_000)]
     check_against(log_pmf_sum, data, 3, "major", precision)
 
 
