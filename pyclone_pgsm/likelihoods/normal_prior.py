@@ -206,13 +206,13 @@ def far_values(values: NDArray[np.float64]) -> list[int]:
 def doubts_of_far_values(y: NDArray[np.float64]) -> list[str]:
     """Warn of values of the data (T, D) that decide the columns' variances, in whose units the scale is."""
     shown = []
-    middle, spread = middle_and_spread(y)
     found = [(column, far) for column, values in enumerate(y.T) if (far := far_values(values))]
     for column, far in found[:SHOWN_FAR]:
+        middle, spread = middle_and_spread(y[:, column])
         more = f" (and {len(far) - 1} more)" if len(far) > 1 else ""
         shown.append(
             f"{column_at(column)} is {y[far[-1], column]:.6g} in {row_at(far[-1])}{more}, where its median is "
-            f"{middle[column]:.3g} and its usual spread {spread[column]:.2g}"
+            f"{middle:.3g} and its usual spread {spread:.2g}"
         )
     if not shown:
         return []

@@ -160,8 +160,8 @@ def subtract_top(row):
 
 
 @inner(**LEAF)
-def log_of_reads(b, r, s):
-    """Return what does not depend on the mean, beside `log_constant`; deviances include it."""
+def constant_of_deviances(b, r, s):
+    """Return the part of `log_reads`, which is computed from deviances, that does not depend on the mean."""
     n = b + r
     value = -math.log1p(n / s)
     for count in (b, r):
@@ -184,7 +184,7 @@ def fill_terms(psi, grid, mean, complement, s, log_mean, log_complement, constan
 
 
 @inner(**LEAF)
-def log_reads_in_both(a, c, total):
+def beta_binomial_terms(a, c, total):
     """Return the terms of a beta-binomial's log P that depend on reads and mean, with a = b + s mean, total = n + s."""
     return (
         (a - 0.5) * math.log(a / total)
@@ -231,18 +231,18 @@ def fill_grid(
             fill_terms(psi, grid, mean, complement, s, log_mean, log_complement, constant)
             for u in range(group_start[g], group_start[g + 1]):
                 b, r = float(alt[u]), float(ref[u])
-                cancels = b + r == 0.0 or b + r + (s if s < np.inf else 0.0) >= DEEP
+                by_deviances = b + r == 0.0 or b + r + (s if s < np.inf else 0.0) >= DEEP
                 row = xi[v, u]
                 for k in range(size):
                     for j in range(len(psi)):
-                        if cancels:
+                        if by_deviances:
                             terms[j] = log_reads(b, r, mean[j, k], complement[j, k], s)
                             terms[j] += log_weight(psi[j], grid[k])
                         elif s < np.inf:
                             a, c = b + s * mean[j, k], r + s * complement[j, k]
-                            terms[j] = constant[j, k] + log_reads_in_both(a, c, b + r + s)
+                            terms[j] = constant[j, k] + beta_binomial_terms(a, c, b + r + s)
                         else:
                             terms[j] = constant[j, k] + b * log_mean[j, k] + r * log_complement[j, k]
                     row[k] = log_sum_exp(terms)
                 xi_max[v, u] = subtract_top(row) + log_constant(b, r, s) - math.log(len(psi))
-                xi_max[v, u] += 0.0 if cancels else log_of_reads(b, r, s)
+                xi_max[v, u] += 0.0 if by_deviances else constant_of_deviances(b, r, s)
