@@ -12,7 +12,7 @@ import os
 import shlex
 import shutil
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -265,6 +265,15 @@ def make_folder(folder: Path) -> None:
         except OSError as problem:
             reason = problem.strerror or problem
             raise OutputError(f"{folder}: the folder cannot be made: {reason}") from problem
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write whole files, given by name, into a folder, which is made if there are any; return their paths."""
+    if files:
+        make_folder(folder)
+    for name, content in files.items():
+        write_file(folder / name, content)
+    return [folder / name for name in files]
 
 
 def remove(path: Path) -> None:

@@ -177,7 +177,7 @@ class Result:
     def plot(self) -> Plots:
         """The pictures: ``result.plot.cluster_prevalences()`` and so on."""
         with self._trace() as trace:
-            return Plots(**self._analysis.pictures(trace, self._found))
+            return Plots(**self._analysis.pictures(trace, self._found)())
 
     def export(
         self,

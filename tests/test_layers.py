@@ -12,7 +12,7 @@ import pyclone_pgsm
 PACKAGE = Path(pyclone_pgsm.__file__).parent
 
 LAYERS = (
-    {"errors", "labels", "machine", "stopping"},
+    {"errors", "labels", "machine", "processes", "stopping"},
     {"ranges"},
     {"files"},
     {"locks", "tsv"},

@@ -52,24 +52,30 @@ class MatrixAnalysis(Analysis):
     def tables(self, trace: Trace, summary: MixtureSummary) -> dict[str, pd.DataFrame]:
         return {"assignments.tsv": assignment_table(summary), "clusters.tsv": mixture_table(summary)}
 
-    def pictures(self, trace: Trace, result: Findings[MixtureSummary]) -> dict[str, Callable[[], Figure]]:
+    def pictures(
+        self, trace: Trace, result: Findings[MixtureSummary]
+    ) -> Callable[[], dict[str, Callable[[], Figure]]]:
         """Clusters, their sizes and means, the density, co-clustering, chains."""
-        from pyclone_pgsm.plots.mixture import mixture_pictures
-
+        likelihood, values = trace.options.model.likelihood, trace.matrix.values
         found = predictive(trace, result.chain_weights, result.burn_in, PICTURED_DRAWS)
 
         def density(points: NDArray[np.float64]) -> NDArray[np.float64]:
-            with blamed(trace.options.model.likelihood):
+            with blamed(likelihood):
                 return np.exp(found.log_density(points))
 
-        return mixture_pictures(
-            trace.options.model.likelihood,
-            trace.matrix.values,
-            result.summary,
-            (result.coclustered, result.coclustering),
-            result.traces,
-            density if hasattr(found.likelihood_at_medians, "log_predictive_new") else None,
-        )
+        def make() -> dict[str, Callable[[], Figure]]:
+            from pyclone_pgsm.plots.mixture import mixture_pictures
+
+            return mixture_pictures(
+                likelihood,
+                values,
+                result.summary,
+                (result.coclustered, result.coclustering),
+                result.traces,
+                density if hasattr(found.likelihood_at_medians, "log_predictive_new") else None,
+            )
+
+        return make
 
     def page(self, content: Content) -> Page:
         from pyclone_pgsm.report.mixture_page import mixture_page

@@ -53,8 +53,11 @@ class Analysis(Protocol):
     def tables(self, trace: Trace, summary: Any) -> dict[str, pd.DataFrame]:
         """Return the tables of a result, by file name."""
 
-    def pictures(self, trace: Trace, result: Findings[Any]) -> dict[str, Callable[[], Figure]]:
-        """Return the functions that draw the pictures of a result, by name; they no longer read the trace."""
+    def pictures(self, trace: Trace, result: Findings[Any]) -> Callable[[], dict[str, Callable[[], Figure]]]:
+        """Read what the pictures need; the function that is returned reads no file.
+
+        It returns the functions that draw the pictures, by name.
+        """
 
     def page(self, content: Content) -> Page:
         """Return the sections of the report and its pictures."""

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,12 @@ from pyclone_pgsm.files import (
     replacing_together,
     storable,
     write_file,
+    write_files,
 )
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import Findings, summarize
+from pyclone_pgsm.processes import beside
+from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tsv import write_table
 
@@ -66,6 +69,7 @@ def write_results(
     likelihood: str | None = None,
     pages: Sequence[str] = (),
     command: str = "",
+    threads: int | None = None,
 ) -> Findings[Any]:
     """Summarise a trace in the tables, ``run.json``, pages and pictures of an output folder.
 
@@ -74,7 +78,8 @@ def write_results(
     burn-in of the run. Pictures are drawn in each of the `formats`. `pages` are names in :data:`PAGES`. `likelihood` is
     that of the trace if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`). For ``run.json`` are `timings`,
     the seconds of earlier steps, `memory`, that of the run (None: estimated with one thread for each processor), and
-    `command`, the command line of the summary, if it is not the one that made the trace.
+    `command`, the command line of the summary, if it is not the one that made the trace. Pictures are drawn in a
+    process of their own, beside the pages, unless `threads` is 1 or there is one processor.
     """
     timings = dict(timings or {})
     started = time.perf_counter()
@@ -87,27 +92,37 @@ def write_results(
         tables = ANALYSES[trace.data.kind].tables(trace, result.summary)
         for name, table in tables.items():
             write_table(table, folder / name)
-        if formats:
-            started = time.perf_counter()
-            _draw(trace, result, folder / "plots", formats)
-            timings["plots"] = time.perf_counter() - started
         commands = "\n".join(filter(None, [trace.command, command]))
         report = run_report(trace, result, commands, timings, memory)
-        started = time.perf_counter()
-        for file in PAGES.values():  # of an older result
-            remove(folder / file)
-        files = {name: folder / PAGES[name] for name in pages}
-        write_pages(trace, result, tables, report, folder.resolve().name, files)
-        report["seconds"]["pages"] = round(time.perf_counter() - started, 3)
+        seconds = report["seconds"]
+        in_turn = not formats or effective_threads(threads, 2) == 1
+        with beside(_drawing(trace, result, formats), not in_turn) as pictures:
+            started = time.perf_counter()
+            for file in PAGES.values():  # of an older result
+                remove(folder / file)
+            files = {name: folder / PAGES[name] for name in pages}
+            write_pages(trace, result, tables, report, folder.resolve().name, files)
+            seconds["pages"] = round(time.perf_counter() - started, 3)
+            started = time.perf_counter()
+            write_files(folder / "plots", pictures())
+            seconds["plots"] = round(time.perf_counter() - started, 3)
         with replacing(folder / "run.json") as temporary:
             temporary.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n")
     return result
 
 
-def _draw(trace: Trace, result: Findings[Any], folder: Path, formats: Sequence[str]) -> list[Path]:
-    from pyclone_pgsm.plots.style import write_pictures as write
+def _drawing(trace: Trace, result: Findings[Any], formats: Sequence[str]) -> Callable[[], dict[str, bytes]]:
+    """Return a function that draws the pictures and returns the content of their files, by name."""
+    if not formats:
+        return dict
+    pictures = ANALYSES[trace.data.kind].pictures(trace, result)
 
-    return write(folder, ANALYSES[trace.data.kind].pictures(trace, result), formats)
+    def draw() -> dict[str, bytes]:
+        from pyclone_pgsm.plots.style import draw_pictures
+
+        return draw_pictures(pictures(), formats)
+
+    return draw
 
 
 def write_pages(
@@ -146,7 +161,7 @@ def write_pictures(
     with replacing_together(), Trace(trace_path, likelihood) as trace:
         result = summarize(trace, criterion, burn_in)
         _remove_pictures(folder)
-        return _draw(trace, result, folder, formats)
+        return write_files(folder, _drawing(trace, result, formats)())
 
 
 def _remove_tables(folder: Path, kind: str) -> None:

@@ -330,6 +330,7 @@ def fill_folder(
                 timings=timings,
                 memory=plan.memory,
                 likelihood=likelihood,
+                threads=plan.threads,
                 **results,
             )
             take_place(trace, folder / "trace.h5")

@@ -95,11 +95,17 @@ class TumourAnalysis(Analysis):
             "left_out.tsv": left_out_table(trace.data.left_out),
         }
 
-    def pictures(self, trace: Trace, result: Findings[Summary]) -> dict[str, Callable[[], Figure]]:
+    def pictures(
+        self, trace: Trace, result: Findings[Summary]
+    ) -> Callable[[], dict[str, Callable[[], Figure]]]:
         """Prevalences, reads, co-clustering, chains."""
-        from pyclone_pgsm.plots.tumour import tumour_pictures
 
-        return tumour_pictures(result.summary, (result.coclustered, result.coclustering), result.traces)
+        def make() -> dict[str, Callable[[], Figure]]:
+            from pyclone_pgsm.plots.tumour import tumour_pictures
+
+            return tumour_pictures(result.summary, (result.coclustered, result.coclustering), result.traces)
+
+        return make
 
     def page(self, content: Content) -> Page:
         from pyclone_pgsm.report.tumour_page import tumour_page

@@ -205,7 +205,7 @@ def _folder_of(likelihood: type) -> str | None:
 
 
 def _jit(function: Callable[..., Any], folder: str | None) -> Callable[..., Any]:
-    made = numba.njit(nogil=True, pipeline_class=EntryCompiler)(function)
+    made = numba.njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=EntryCompiler)(function)
     directory = _folder(folder)
     if directory is not None:
         cache_code(made, directory)

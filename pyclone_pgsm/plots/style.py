@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 from scipy.spatial import KDTree
 
-from pyclone_pgsm.files import make_folder, write_file
+from pyclone_pgsm.files import write_file
 from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.summary import Summary
@@ -346,32 +346,28 @@ def spread(values: NDArray[np.float64], gap: float, low: float, high: float) -> 
 # --- saving -------------------------------------------------------------------------------------------------
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure, atomically and reproducibly, in the format of the path's suffix."""
-    name = path.suffix[1:]
-    options: dict[str, Any] = {"pil_kwargs": {"compress_level": 4}} if name == "png" else {}
+def encode(figure: Figure, format: str) -> bytes:
+    """Return the content of a file with the figure, the same at each call; the format is "png", "pdf" or "svg"."""
+    options: dict[str, Any] = {"pil_kwargs": {"compress_level": 4}} if format == "png" else {}
     image = BytesIO()
     with ExitStack() as settings:
-        if name in _RC:
+        if format in _RC:
             settings.enter_context(_SETTING)
-            settings.enter_context(rc_context(_RC[name]))
-        figure.savefig(image, format=name, dpi=DPI, metadata=_METADATA[name], **options)
-    write_file(path, image.getbuffer())
+            settings.enter_context(rc_context(_RC[format]))
+        figure.savefig(image, format=format, dpi=DPI, metadata=_METADATA[format], **options)
+    return image.getvalue()
 
 
-def write_pictures(
-    folder: Path, pictures: Mapping[str, Callable[[], Figure]], formats: Sequence[str]
-) -> list[Path]:
-    """Draw pictures, given by name, into a folder, and return the files ``<picture>.<format>``, picture by picture.
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure in the format of the path's suffix."""
+    write_file(path, encode(figure, path.suffix[1:]))
 
-    The formats are "png", "pdf" and "svg".
-    """
-    make_folder(folder)
-    written = []
+
+def draw_pictures(pictures: Mapping[str, Callable[[], Figure]], formats: Sequence[str]) -> dict[str, bytes]:
+    """Draw pictures, given by name, and return the content of their files ``<picture>.<format>``."""
+    files = {}
     for name, draw in pictures.items():
         figure = draw()
-        for suffix in formats:
-            path = folder / f"{name}.{suffix}"
-            save(figure, path)
-            written.append(path)
-    return written
+        for format in formats:
+            files[f"{name}.{format}"] = encode(figure, format)
+    return files

@@ -4,23 +4,18 @@ Threads of one process run Python code in turn, and wait for each other at each 
 iteration takes few milliseconds, two processes are up to twice as fast as two threads (docs/speed.md).
 """
 
-import gc
-import multiprocessing
-import os
 import queue
-import signal
-import sys
-import threading
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Self
 
 from pyclone_pgsm.likelihoods.model import Model
+from pyclone_pgsm.processes import can_fork, fork
 from pyclone_pgsm.sampling.chain import ChainState, Records, advance
 from pyclone_pgsm.sampling.settings import Settings
 
@@ -35,25 +30,15 @@ class Workers:
         self._model = model
         self._processes: list[tuple[BaseProcess, Connection]] = []
         self._free: queue.SimpleQueue[Connection] = queue.SimpleQueue()
-        if number > 0 and _can_fork():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12, as OpenBLAS has threads
-                try:
-                    for _ in range(number):
-                        self._start()
-                except OSError:  # no more processes are allowed
-                    self._end()
+        if number > 0 and can_fork():
+            try:
+                for _ in range(number):
+                    inherited = [connection for _, connection in self._processes]
+                    self._processes.append(fork(partial(_serve, model), inherited))
+            except OSError:  # no more processes are allowed
+                self._end()
         for _, connection in self._processes:
             self._free.put(connection)
-
-    def _start(self) -> None:
-        context = multiprocessing.get_context("fork")
-        ours, theirs = context.Pipe()
-        inherited = [ours, *(connection for _, connection in self._processes)]
-        process = context.Process(target=_serve, args=(theirs, inherited, self._model), daemon=True)
-        process.start()
-        theirs.close()
-        self._processes.append((process, ours))
 
     def _end(self) -> None:
         for process, connection in self._processes:
@@ -94,35 +79,8 @@ def _until(end: float, is_over: Callable[[], bool]) -> Callable[[int], bool]:
     return lambda _: is_over() or time.monotonic() > end
 
 
-def _can_fork() -> bool:
-    """Whether copies of this process can run chains.
-
-    Forking is not safe in a program with other threads, or on macOS. A process of a pool would make too many processes.
-    Where SIGCHLD is ignored, as in some daemons, the end of a process cannot be noticed.
-    """
-    return (
-        sys.platform == "linux"
-        and threading.active_count() == 1
-        and multiprocessing.parent_process() is None
-        and signal.getsignal(signal.SIGCHLD) is not signal.SIG_IGN
-    )
-
-
-def _serve(connection: Connection, inherited: list[Connection], model: Model) -> None:
-    """Advance chains, in a process of its own, until the connection is closed; end without a word at any problem."""
-    with suppress(Exception):
-        for each in inherited:
-            each.close()
-        signal.set_wakeup_fd(-1)  # of an asyncio loop of the program
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        for number in (signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        gc.freeze()  # objects of the program, such as open files, are not deleted here
-        for name in os.listdir("/proc/self/fd"):
-            # locks of files that are inherited would outlive the program
-            if int(name) > 2 and int(name) != connection.fileno():
-                with suppress(OSError):
-                    os.close(int(name))
-        while True:
-            settings, state, rebuild, end = connection.recv()
-            connection.send(advance(model, settings, state, rebuild, _until(end, lambda: False)))
+def _serve(model: Model, connection: Connection) -> None:
+    """Advance chains, in a process of its own, until the connection is closed."""
+    while True:
+        settings, state, rebuild, end = connection.recv()
+        connection.send(advance(model, settings, state, rebuild, _until(end, lambda: False)))

@@ -42,8 +42,8 @@ def contents(folder: Path) -> dict[Path, bytes]:
         (["merge", "a.h5", "b.h5", "-o", "old.h5"], "trace.merge:write_state", 1),
         (SUMMARIZE, "analyses.results:summarize", 1),
         (SUMMARIZE, "analyses.results:write_table", 2),
-        (SUMMARIZE, "plots.style:write_file", 3),
-        (["plot", "a.h5", "-o", "old_pictures", "--format", "png"], "plots.style:write_file", 4),
+        (SUMMARIZE, "files:write_file", 3),
+        (["plot", "a.h5", "-o", "old_pictures", "--format", "png"], "files:write_file", 4),
         (SIMULATE, "simulate.writing:simulate", 1),
         (SIMULATE, "tsv:write_table", 2),
         (ANALYZE, "analyses.run:make_plan", 1),
@@ -179,6 +179,7 @@ def test_signals_ignored_stay_ignored_while_chains_run(number: signal.Signals) -
 def test_chains_run_in_a_program_with_handlers_not_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """For such a handler Python reports None, which it would not take back."""
     own = signal.getsignal(signal.SIGTERM)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if the tests run in the background
     monkeypatch.setattr(
         signal,
         "getsignal",
@@ -189,3 +190,4 @@ def test_chains_run_in_a_program_with_handlers_not_of_python(monkeypatch: pytest
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGTERM) is own
+    signal.signal(signal.SIGINT, before)

@@ -14,12 +14,13 @@ from matplotlib.figure import Figure
 from PIL import Image
 from scipy.stats import multivariate_normal
 
+from pyclone_pgsm.files import write_files
 from pyclone_pgsm.plots import normal
 from pyclone_pgsm.plots.appearance import GREYS, cluster_colours
 from pyclone_pgsm.plots.heatmaps import cluster_means, data_heatmap
 from pyclone_pgsm.plots.mixture import cluster_sizes, mixture_pictures
 from pyclone_pgsm.plots.normal import cluster_points, density_map, principal_directions, regions_of
-from pyclone_pgsm.plots.style import save, write_pictures
+from pyclone_pgsm.plots.style import draw_pictures, encode, save
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.rows import Traces
 
@@ -62,7 +63,7 @@ class Example:
         formats: Sequence[str] = ("png",),
     ) -> list[Path]:
         """All pictures of the mixture in a folder."""
-        return write_pictures(folder, self.pictures(likelihood, density), formats)
+        return write_files(folder, draw_pictures(self.pictures(likelihood, density), formats))
 
     def pictures(self, likelihood: str, density: Any) -> dict[str, Callable[[], Figure]]:
         parts = self.values, self.summary, self.coclustering, make_traces()
@@ -147,9 +148,8 @@ def test_all_pictures_are_written(
 def test_pictures_of_binary_data(tmp_path: Path) -> None:
     together = np.arange(30), np.eye(30)
     pictures = mixture_pictures("bernoulli", *binary(30, 2, 3), together, make_traces(), None)
-    written = write_pictures(tmp_path, pictures, ("png",))
     names = ["clusters", "cluster_sizes", "coclustering", "traces"]
-    assert [path.name for path in written] == [f"{name}.png" for name in names]
+    assert list(draw_pictures(pictures, ("png",))) == [f"{name}.png" for name in names]
 
 
 def test_the_same_bytes_again(tmp_path: Path) -> None:
@@ -383,7 +383,12 @@ def test_only_a_part_of_very_many_rows_is_drawn(monkeypatch: pytest.MonkeyPatch)
 
 def test_coclustering_speaks_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr("pyclone_pgsm.plots.style.save", lambda figure, path: seen.append(figure))
+
+    def noted(figure: Any, format: str) -> bytes:
+        seen.append(figure)
+        return encode(figure, format)
+
+    monkeypatch.setattr("pyclone_pgsm.plots.style.encode", noted)
     Example(80, 2, 3).write(tmp_path, formats=["png"])
     [figure] = [figure for figure in seen if figure.texts[0].get_text() == "Posterior co-clustering"]
     assert subtitle(figure) == "50 of 80 rows in 3 clusters, ordered by consensus cluster"

@@ -24,6 +24,7 @@ from PIL import Image
 
 from pyclone_pgsm.analyses.results import PICTURES
 from pyclone_pgsm.errors import OutputError
+from pyclone_pgsm.files import write_files
 from pyclone_pgsm.plots.appearance import (
     GREYS,
     PALETTE,
@@ -35,7 +36,7 @@ from pyclone_pgsm.plots.appearance import (
 from pyclone_pgsm.plots.densities import _outline, cluster_densities
 from pyclone_pgsm.plots.prevalences import cluster_prevalences
 from pyclone_pgsm.plots.scatter import MAX_SAMPLES, most_different, prevalence_scatter, vaf_scatter
-from pyclone_pgsm.plots.style import cluster_legend, save, short_names, spread, write_pictures
+from pyclone_pgsm.plots.style import cluster_legend, draw_pictures, save, short_names, spread
 from pyclone_pgsm.plots.traces import chain_traces
 from pyclone_pgsm.plots.tumour import tumour_pictures
 from pyclone_pgsm.posterior.rows import Traces
@@ -195,7 +196,7 @@ def write_plots(folder, summary, coclustering=None, traces=None, formats=("png",
     pictures = tumour_pictures(
         summary, coclustering or make_coclustering(summary, 20), traces or make_traces(2, 20)
     )
-    return write_pictures(folder, pictures, formats)
+    return write_files(folder, draw_pictures(pictures, formats))
 
 
 @pytest.mark.parametrize(

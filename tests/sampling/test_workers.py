@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from small_runs import bits, command, run, run_matrix, start, tumour, wait_for_flushes, write_tumour
 
+from pyclone_pgsm import processes
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
 from pyclone_pgsm.likelihoods.model import Model, Values
@@ -49,18 +50,18 @@ def forks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Forks]:
         pytest.skip("processes are forks only on Linux")
     found = Forks()
 
-    def noted(self: Workers) -> None:
-        begin(self)
-        found.started.append(self._processes[-1][0].pid or 0)
+    def noted(*arguments: Any) -> Any:
+        process, connection = processes.fork(*arguments)
+        found.started.append(process.pid or 0)
+        return process, connection
 
     def counted(*arguments: Any) -> Any:
         found.in_program += 1  # in a process, of a copy
         return advance(*arguments)
 
-    begin = Workers._start
-    monkeypatch.setattr(workers, "_can_fork", lambda: True)
+    monkeypatch.setattr(workers, "can_fork", lambda: True)
     monkeypatch.setattr(workers, "advance", counted)
-    monkeypatch.setattr(Workers, "_start", noted)
+    monkeypatch.setattr(workers, "fork", noted)
     yield found
     assert not multiprocessing.active_children()
 
@@ -92,7 +93,7 @@ def test_draws_are_those_of_threads(
         settings |= {"iterations": None, "burn_in": None, "max_iterations": 300}
     found = bits(which(tmp_path / "processes.h5", **settings))
     assert (len(forks.started), forks.in_program) == (2, 0)
-    monkeypatch.setattr(workers, "_can_fork", lambda: False)
+    monkeypatch.setattr(workers, "can_fork", lambda: False)
     assert found == bits(which(tmp_path / "threads.h5", **settings))
     assert len(forks.started) == 2
     assert forks.in_program > 0
@@ -102,7 +103,7 @@ def test_outliers_are_drawn_in_processes_too(forks: Forks, monkeypatch, tmp_path
     model = ModelOptions(outlier_prob=0.05)
     found = bits(run(tmp_path / "processes.h5", model=model, threads=2))
     assert (len(forks.started), forks.in_program) == (2, 0)
-    monkeypatch.setattr(workers, "_can_fork", lambda: False)
+    monkeypatch.setattr(workers, "can_fork", lambda: False)
     assert found == bits(run(tmp_path / "threads.h5", model=model, threads=2))
 
 
@@ -204,7 +205,7 @@ def test_no_processes_for_large_data_nor_beside_other_threads(monkeypatch: pytes
         data = DataMatrix(names, ["x", "y"], np.random.default_rng(1).normal(size=(rows, 2)))
         assert MatrixOptions("normal", {}).make_model(data).prefers_processes is is_small
     monkeypatch.setattr(threading, "active_count", lambda: 2)
-    assert not workers._can_fork()
+    assert not processes.can_fork()
 
 
 @on_linux
@@ -213,7 +214,7 @@ def test_no_processes_whose_end_cannot_be_noticed(ignored: bool, monkeypatch: py
     monkeypatch.setattr(threading, "active_count", lambda: 1)
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: None)
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN if ignored else signal.SIG_DFL)
-    assert workers._can_fork() is not ignored
+    assert processes.can_fork() is not ignored
     signal.signal(signal.SIGCHLD, before)
 
 
