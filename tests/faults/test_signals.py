@@ -179,7 +179,9 @@ def test_signals_ignored_stay_ignored_while_chains_run(number: signal.Signals) -
 def test_chains_run_in_a_program_with_handlers_not_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """For such a handler Python reports None, which it would not take back."""
     own = signal.getsignal(signal.SIGTERM)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if the tests run in the background
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # ignored if the tests run in the background
     monkeypatch.setattr(
         signal,
         "getsignal",
