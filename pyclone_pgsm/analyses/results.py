@@ -89,23 +89,23 @@ def write_results(
         make_folder(folder)
         _remove_pictures(folder / "plots")
         _remove_tables(folder, trace.data.kind)
-        tables = ANALYSES[trace.data.kind].tables(trace, result.summary)
-        for name, table in tables.items():
-            write_table(table, folder / name)
-        commands = "\n".join(filter(None, [trace.command, command]))
-        report = run_report(trace, result, commands, timings, memory)
-        seconds = report["seconds"]
-        in_turn = not formats or effective_threads(threads, 2) == 1
-        with beside(_drawing(trace, result, formats), not in_turn) as pictures:
+        two_at_a_time = bool(formats) and effective_threads(threads, 2) == 2
+        with beside(_drawing(trace, result, formats), two_at_a_time) as pictures:
+            tables = ANALYSES[trace.data.kind].tables(trace, result.summary)
+            for name, table in tables.items():
+                write_table(table, folder / name)
+            commands = "\n".join(filter(None, [trace.command, command]))
+            report = run_report(trace, result, commands, timings, memory)
             started = time.perf_counter()
             for file in PAGES.values():  # of an older result
                 remove(folder / file)
             files = {name: folder / PAGES[name] for name in pages}
             write_pages(trace, result, tables, report, folder.resolve().name, files)
-            seconds["pages"] = round(time.perf_counter() - started, 3)
-            started = time.perf_counter()
-            write_files(folder / "plots", pictures())
-            seconds["plots"] = round(time.perf_counter() - started, 3)
+            report["seconds"]["pages"] = round(time.perf_counter() - started, 3)
+            if formats:
+                started = time.perf_counter()
+                write_files(folder / "plots", pictures())
+                report["seconds"]["plots"] = round(time.perf_counter() - started, 3)
         with replacing(folder / "run.json") as temporary:
             temporary.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n")
     return result
