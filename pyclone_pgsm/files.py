@@ -58,6 +58,8 @@ class _Batch:
             os.close(descriptor)  # another process removed it, as it was not yet locked
 
     def commit(self) -> None:
+        for target in self.sources:
+            refuse_folder(target)
         for target, source in self.sources.items():
             with told(target):
                 os.replace(source, target)
@@ -227,10 +229,15 @@ def check_new(path: Path, force: bool) -> None:
 
 def check_file(path: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
     """Raise OutputError if an output is a folder, would replace an input, or exists and `force` is False."""
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder: give the name of a file")
+    refuse_folder(path)
     refuse_inputs([path], inputs)
     check_new(path, force)
+
+
+def refuse_folder(path: Path) -> None:
+    """Raise OutputError if there is a folder in the place of an output file."""
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder: give the name of a file")
 
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
@@ -243,13 +250,14 @@ def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
 
 def check_files(folder: Path, names: Iterable[str], force: bool, inputs: Iterable[Path] = ()) -> None:
     """Raise OutputError if an output folder is a file or cannot be made, or if one of the files to be written in it is
-    an input, or exists and `force` is False.
+    a folder or an input, or exists and `force` is False.
     """
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file: give a folder")
     outputs = [folder / name for name in names]
     refuse_inputs(outputs, inputs)
     for path in outputs:
+        refuse_folder(path)
         check_new(path, force)
 
 

@@ -12,8 +12,8 @@ import pyclone_pgsm
 PACKAGE = Path(pyclone_pgsm.__file__).parent
 
 LAYERS = (
-    {"errors", "labels", "machine", "processes", "stopping"},
-    {"ranges"},
+    {"errors", "labels", "machine", "stopping"},
+    {"processes", "ranges"},
     {"files"},
     {"locks", "tsv"},
     {"jit"},

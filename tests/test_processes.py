@@ -5,10 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,6 +79,55 @@ def test_a_fork_ends_with_the_block(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         wait_and_stop()
+
+
+def test_a_signal_right_after_the_fork_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    fork = processes.fork
+
+    def fork_and_signal(*arguments: Any) -> Any:
+        made = fork(*arguments)
+        signal.raise_signal(signal.SIGTERM)
+        return made
+
+    def interrupt(number: int, _: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(processes, "fork", fork_and_signal)
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt), beside(lambda: time.sleep(1000)):
+            pass
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_temporary_files_of_a_fork_go_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with beside(tempfile.mkdtemp) as result:
+        assert tmp_path in Path(result()).parents
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_fork_ends_with_the_program(tmp_path: Path) -> None:
+    file = tmp_path / "fork"
+    code = f"""
+import os, pathlib, time
+from pyclone_pgsm.processes import beside
+def work():
+    pathlib.Path({str(file)!r} + ".part").write_text(str(os.getpid()))
+    os.rename({str(file)!r} + ".part", {str(file)!r})
+    time.sleep(1000)
+with beside(work) as result:
+    result()
+"""
+    with subprocess.Popen([sys.executable, "-c", code]) as program:
+        while not file.exists():
+            time.sleep(0.01)
+        program.kill()
+    end = time.monotonic() + 60.0
+    while Path("/proc", file.read_text(), "cwd").exists():  # a zombie that nobody waits for has none
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_a_fork_holds_no_file_open(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ import pandas as pd
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate
 from pyclone_pgsm.analyses.run_json import run_report
+from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.files import (
     check_files,
+    check_new,
     make_folder,
     refuse_inputs,
     remove,
@@ -53,7 +55,11 @@ def check_folder(folder: Path, force: bool, names: Sequence[str], inputs: Sequen
     The tables of other kinds of data may not be among the `inputs` either: those of an older result will be removed.
     """
     refuse_inputs([folder / name for analysis in ANALYSES.values() for name in analysis.files], inputs)
-    check_files(folder, (*names, *PAGES.values(), "plots"), force, inputs)
+    check_files(folder, (*names, *PAGES.values()), force, inputs)
+    plots = folder / "plots"
+    if plots.exists() and not plots.is_dir():
+        raise OutputError(f"{plots}: is a file, not a folder")
+    check_new(plots, force)
 
 
 def write_results(

@@ -114,7 +114,7 @@ for command, examples in EXAMPLES.items():
 
 
 def settle() -> None:
-    """Let libraries use one thread each, and matplotlib the folder `CACHE` if that is set; silence its warnings.
+    """Let libraries use one thread each, and matplotlib no window, and the folder `CACHE` if that is set.
 
     A run uses the threads of ``--threads``, one for each chain. Libraries for linear algebra would also start as many
     as there are processors, for products too small to benefit, and sums split among threads have different last digits
@@ -126,6 +126,7 @@ def settle() -> None:
     chosen = os.environ.get(CACHE)
     if chosen:
         os.environ.setdefault("MPLCONFIGDIR", str(Path(chosen) / "matplotlib"))
+    os.environ["MPLBACKEND"] = "agg"  # matplotlib fails at once if the user's is unknown
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 

@@ -18,12 +18,13 @@ from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.processes import can_fork, fork
 from pyclone_pgsm.sampling.chain import ChainState, Records, advance
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.stopping import held_back
 
 
 class Workers:
     """Advances chains of a model in `number` processes, or, if that is not possible, in the calling threads.
 
-    The draws are the same. The processes end with the ``with`` block or, if the program is killed, with their segment.
+    The draws are the same. The processes end with the ``with`` block, or with the program.
     """
 
     def __init__(self, model: Model, number: int) -> None:
@@ -32,11 +33,15 @@ class Workers:
         self._free: queue.SimpleQueue[Connection] = queue.SimpleQueue()
         if number > 0 and can_fork():
             try:
-                for _ in range(number):
-                    inherited = [connection for _, connection in self._processes]
-                    self._processes.append(fork(partial(_serve, model), inherited))
+                with held_back():
+                    for _ in range(number):
+                        inherited = [connection for _, connection in self._processes]
+                        self._processes.append(fork(partial(_serve, model), inherited))
             except OSError:  # no more processes are allowed
                 self._end()
+            except BaseException:
+                self._end()
+                raise
         for _, connection in self._processes:
             self._free.put(connection)
 
