@@ -32,6 +32,8 @@ from pyclone_pgsm.inputs.values import READS, is_no_value
 
 Fields = Mapping[str, str]
 """The texts of the FORMAT fields of one sample, by name."""
+Counts = tuple[int, list[int]]
+"""R, and A_k of each alternate allele."""
 
 IN_INFO = ("t_ref_count", "t_alt_count")
 """INFO fields with the reads of the tumour."""
@@ -55,15 +57,17 @@ class FaultError(Exception):
         self.value, self.column = value, column
 
 
-def in_format(names: Sequence[str], ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
-    """Return (R, A_k) for each alternate allele, given the names in FORMAT; a sample may lack the last fields."""
+def in_format(names: Sequence[str], ref: str, alts: Sequence[str], fields: Fields) -> Counts:
+    """Count by the fields of FORMAT, given their names; a sample may lack the last ones."""
     present = frozenset(names)
     if {"AU", "CU", "GU", "TU"} <= present:
         return _by_base("AU, CU, GU and TU", ("{}U",), None, ref, alts, fields)
     if {"TAR", "TIR"} <= present:
-        return _strelka_indel(ref, alts, fields)
+        if len(alts) > 1:
+            raise UncountedError("TIR does not tell several alternate alleles apart")
+        return _numbers(fields, "TAR")[0], _numbers(fields, "TIR")[:1]
     if "AD" in present:
-        return _varscan(ref, alts, fields) if "RD" in present else _allele_depths("AD", ref, alts, fields)
+        return _varscan(alts, fields) if "RD" in present else _allele_depths("AD", alts, fields)
     if DP4 in present:
         return _somatic_sniper(ref, alts, fields)
     if present >= _OF_CAVEMAN:
@@ -71,10 +75,10 @@ def in_format(names: Sequence[str], ref: str, alts: Sequence[str], fields: Field
     if present >= _OF_OLD_CAVEMAN:
         return _by_base("AA, CA, GA and TA", ("{}A",), 1, ref, alts, fields)
     if {"RO", "AO"} <= present:
-        return _freebayes(ref, alts, fields)
+        return _numbers(fields, "RO", 1)[0], _numbers(fields, "AO", len(alts))
     for name in ("ADT", "TD"):
         if name in present:
-            return _allele_depths(name, ref, alts, fields)
+            return _allele_depths(name, alts, fields)
     raise UncountedError(
         f"no read counts: FORMAT is {':'.join(names)[:60] or 'empty'}; known are AD (with RD in VarScan2), "
         "AU/CU/GU/TU and TAR/TIR (Strelka), DP4 (SomaticSniper), FAZ to RTZ and AA/CA/GA/TA (CaVEMan), RO and AO "
@@ -84,7 +88,7 @@ def in_format(names: Sequence[str], ref: str, alts: Sequence[str], fields: Field
 
 def _by_base(
     names: str, of_base: Sequence[str], expected: int | None, ref: str, alts: Sequence[str], fields: Fields
-) -> list[tuple[int, int]]:
+) -> Counts:
     """Count single bases by fields of their own; ``of_base`` are the names of those of a base, with {} in its place.
 
     ``names`` are all of these fields, for messages, and ``expected`` is how many numbers each has. Other alleles are
@@ -92,40 +96,28 @@ def _by_base(
     """
     if not all(each in _BASES for each in (ref, *alts)):
         if "AD" in fields:
-            return _allele_depths("AD", ref, alts, fields)
+            return _allele_depths("AD", alts, fields)
         raise UncountedError(f"{names} count single bases, not {ref}>{','.join(alts)}")
     reference, *alternates = (
         sum(_numbers(fields, name.format(base), expected)[0] for name in of_base) for base in (ref, *alts)
     )
-    return [(reference, alternate) for alternate in alternates]
+    return reference, alternates
 
 
-def _freebayes(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
-    reference = _numbers(fields, "RO", 1)[0]
-    return [(reference, alternate) for alternate in _numbers(fields, "AO", len(alts))]
-
-
-def _strelka_indel(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
-    if len(alts) > 1:
-        raise UncountedError("TIR does not tell several alternate alleles apart")
-    return [(_numbers(fields, "TAR")[0], _numbers(fields, "TIR")[0])]
-
-
-def _varscan(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
+def _varscan(alts: Sequence[str], fields: Fields) -> Counts:
     """Count for VarScan2; VarDict also has an ``RD``, but its ``AD`` is the usual one."""
     if len(_texts(fields, "AD")) != 1 or len(_texts(fields, "RD")) != 1 or len(alts) > 1:
-        return _allele_depths("AD", ref, alts, fields)
-    return [(_numbers(fields, "RD")[0], _numbers(fields, "AD")[0])]
+        return _allele_depths("AD", alts, fields)
+    return _numbers(fields, "RD")[0], _numbers(fields, "AD")
 
 
-def _allele_depths(name: str, ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
+def _allele_depths(name: str, alts: Sequence[str], fields: Fields) -> Counts:
     first, *others = _texts(fields, name) or [""]
     if is_no_value(first) and len(others) == len(alts) and not any(map(is_no_value, others)):
         alternates = [_read(text, name) for text in others]
-        reference = _rest_of_depth(fields, name, sum(alternates))
-    else:
-        reference, *alternates = _numbers(fields, name, 1 + len(alts))
-    return [(reference, alternate) for alternate in alternates]
+        return _rest_of_depth(fields, name, sum(alternates)), alternates
+    reference, *alternates = _numbers(fields, name, 1 + len(alts))
+    return reference, alternates
 
 
 def _rest_of_depth(fields: Fields, name: str, alternates: int) -> int:
@@ -141,7 +133,7 @@ def _rest_of_depth(fields: Fields, name: str, alternates: int) -> int:
     return depth - alternates
 
 
-def in_info(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
+def in_info(ref: str, alts: Sequence[str], fields: Fields) -> Counts:
     """Count by the fields `IN_INFO`, or else `DP4`, of INFO, whose texts are in ``fields``."""
     has_counts = fields.keys() >= set(IN_INFO)
     if len(alts) > 1:
@@ -153,17 +145,17 @@ def in_info(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, in
         reference, alternate = (_numbers(fields, name, 1)[0] for name in IN_INFO)
     except FaultError as fault:
         raise FaultError(fault.value, str(fault), "INFO") from None
-    return [(reference, alternate)]
+    return reference, [alternate]
 
 
-def _somatic_sniper(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
+def _somatic_sniper(ref: str, alts: Sequence[str], fields: Fields) -> Counts:
     if len(alts) == 1:
         forward, reverse, alt_forward, alt_reverse = _numbers(fields, DP4, 4)
-        return [(forward + reverse, alt_forward + alt_reverse)]
+        return forward + reverse, [alt_forward + alt_reverse]
     if not all(each in _BASES for each in (ref, *alts)):
         raise UncountedError("DP4 does not tell several alternate alleles apart")
     reads = dict(zip(_BASES, _numbers(fields, "BCOUNT", 4)))
-    return [(reads[ref], reads[alt]) for alt in alts]
+    return reads[ref], [reads[alt] for alt in alts]
 
 
 def _numbers(fields: Fields, name: str, expected: int | None = None) -> list[int]:

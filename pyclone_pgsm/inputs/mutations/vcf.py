@@ -85,7 +85,7 @@ def read_vcf(
             message += f"{' and '.join(IN_INFO)}, or {DP4}"
         raise problems.give_up(message, header.line)
     return Variants(
-        table=table.assign(file=problems.file),
+        table=table,
         left_out=collected.left_out,
         builds={problems.file: header.build} if header.build else {},
         unfiltered=[] if collected.any_filter else [problems.file],
@@ -236,7 +236,7 @@ class _Collected:
         self._info_is_of_sample = len(chosen) == 1 and len(names) <= 2
         self._all_filters, self._problems = all_filters, problems
         self.num_read = 0
-        self._columns: dict[str, list[Any]] = {name: [] for name in MUTATION_COLUMNS if name != "file"}
+        self._rows: list[tuple[Any, ...]] = []
 
     def add(self, row: int, fields: Sequence[str]) -> None:
         """Add one record, given its columns."""
@@ -272,23 +272,21 @@ class _Collected:
             raise FaultError(str(record.pos), message, "POS")
         for place, (name, sample_id) in enumerate(self._chosen.items()):
             try:
-                counts = self._counts(record, place, ref, alts)
+                ref_counts, alt_counts = self._counts(record, place, ref, alts)
             except UncountedError as why:
                 self._leave_out(record, str(why), ",".join(alts), sample_id)
                 continue
             except FaultError as fault:
                 self._note(record.row, fault, name)
                 continue
-            lost = sum(reads for (_, reads), reason in zip(counts, why_not) if reason)
-            for alt, of_alleles, reason in zip(alts, counts, why_not):
+            lost = sum(reads for reads, reason in zip(alt_counts, why_not) if reason)
+            for alt, reads, reason in zip(alts, alt_counts, why_not):
                 if not reason:
-                    at = trimmed(record.pos, ref, alt)
-                    values = (record.row, chrom, *at, "", sample_id, *of_alleles, lost)
-                    for column, value in zip(self._columns.values(), values):
-                        column.append(value)
+                    at = record.row, chrom, *trimmed(record.pos, ref, alt)
+                    self._rows.append((self._problems.file, *at, "", sample_id, ref_counts, reads, lost))
 
-    def _counts(self, record: _Record, place: int, ref: str, alts: Sequence[str]) -> list[tuple[int, int]]:
-        """Return the reads in one sample, from FORMAT or else from INFO."""
+    def _counts(self, record: _Record, place: int, ref: str, alts: Sequence[str]) -> tuple[int, list[int]]:
+        """Return the reads of the reference and of each alternate allele, from FORMAT or else from INFO."""
         fields = dict(zip(record.formats, record.samples[place])) if record.samples else {}
         filters = fields.get("FT", _MISSING)
         self.any_filter |= filters != _MISSING
@@ -317,9 +315,9 @@ class _Collected:
         self._problems.add(str(fault), row, fault.column or column, fault.value, kind="value")
 
     def table(self) -> pd.DataFrame:
-        """Return the mutations, as `Variants.table` without the column ``file``."""
+        """Return the mutations, as `Variants.table`."""
         types = TYPES | {"sample_id": pd.CategoricalDtype(list(self._chosen.values()))}
-        return pd.DataFrame(self._columns).astype(types)
+        return pd.DataFrame(self._rows, columns=list(MUTATION_COLUMNS)).astype(types)
 
 
 def _checked(read: Callable[[str], str], text: str, column: str) -> str:
