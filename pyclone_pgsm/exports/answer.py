@@ -92,9 +92,8 @@ class Answer:
         share, so that the frequency of the mutation among the cells is unchanged.
         """
         data, share = self.observations, self.variant_share
-        depth = data.ref_counts + data.alt_counts
-        larger = np.maximum(np.rint(depth * share).astype(np.int64), data.alt_counts)
-        return np.where(share > 1.0, larger, depth), np.minimum(share, 1.0)
+        larger = np.maximum(np.rint(data.depth * share).astype(np.int64), data.alt_counts)
+        return np.where(share > 1.0, larger, data.depth), np.minimum(share, 1.0)
 
     def annotation(self, name: str) -> list[str]:
         """Return the (T,) texts of an annotation, "" where it is unknown."""
@@ -115,13 +114,12 @@ def complete(data: Observations, inferred: Mapping[str, float]) -> Observations:
     given = [inferred.get(f"tumour_content:{sample}", np.nan) for sample in data.sample_ids]
     content = np.where(np.isnan(given), data.tumour_content, given)
     rate = inferred.get("error_rate", DEFAULT_ERROR_RATE)
-    values = vars(data) | {
+    known = {
         "tumour_content": content,
         "error_rate": np.where(np.isnan(data.error_rate), rate, data.error_rate),
     }
-    neutral = PLACEHOLDERS | {
-        name: _commonest(values[name], data.has_data) for name in ("tumour_content", "error_rate")
-    }
+    neutral = PLACEHOLDERS | {name: _commonest(values, data.has_data) for name, values in known.items()}
+    values = vars(data) | known
     arrays: dict[str, Any] = {
         name: np.where(data.has_data, values[name], otherwise) for name, otherwise in neutral.items()
     }
@@ -165,11 +163,10 @@ def note_exceptions(answer: Answer, missing: str, outliers: str = "") -> list[st
 
 def note_inferred(answer: Answer, *kinds: str) -> list[str]:
     """Return a line for each inferred hyperparameter of these kinds: its value is in the format."""
-    parts = [(*name.partition(":"), value) for name, value in answer.inferred.items()]
     return [
-        f"{kind}{sample and ' of '}{sample} is the inferred one, {value:.4g}"
-        for kind, _, sample, value in parts
-        if kind in kinds
+        f"{name.replace(':', ' of ', 1)} is the inferred one, {value:.4g}"
+        for name, value in answer.inferred.items()
+        if name.partition(":")[0] in kinds
     ]
 
 

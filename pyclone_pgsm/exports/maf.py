@@ -50,11 +50,7 @@ def _read(path: Path) -> tuple[list[str], list[str], list[list[str]]]:
 
 
 def _annotate(
-    answer: Answer,
-    out: Path,
-    options: ExportOptions,
-    name: str,
-    columns: Mapping[str, ArrayLike],
+    answer: Answer, out: Path, options: ExportOptions, name: str, columns: Mapping[str, ArrayLike]
 ) -> list[str]:
     """Write the MAF with added columns, whose texts can be broadcast to (T, D)."""
     path = given_source(options, name, "MAF")

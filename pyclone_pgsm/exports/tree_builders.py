@@ -78,12 +78,11 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
     theirs, because PhyClone takes that of one of them for the whole cluster.
     """
     data, summary = answer.observations, answer.summary
-    ref, alt = data.ref_counts, data.alt_counts
     major, minor = answer.copies
     ids = {"mutation_id": by_row(data.mutation_ids), "sample_id": data.sample_ids}
     reads = ids | {
-        "ref_counts": ref,
-        "alt_counts": alt,
+        "ref_counts": data.ref_counts,
+        "alt_counts": data.alt_counts,
         "major_cn": major,
         "minor_cn": minor,
         "normal_cn": data.normal_cn,
@@ -143,25 +142,20 @@ def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[st
         if not all(places[name][rows]):
             places[name] = np.where(places[name] == "", "N", places[name])
             notes.append(f"{name.upper()} is N where the input does not tell the allele")
-    ref, alt = data.ref_counts, data.alt_counts
     seen = np.where(data.has_data, answer.copies_seen, answer.summary.mean * answer.mutant_copies)
     has_data = data.has_data | ~data.has_data.any(axis=0)
     major, minor = answer.copies
-    case = options.patient
-    samples = data.sample_ids
+    case, samples = options.patient, data.sample_ids
     if not all(name.startswith(case) for name in samples):
         samples = [f"{case}_{name}" for name in samples]
         notes.append(f"samples are named {case}_.., as CONIPHER wants their names to begin with CASE_ID")
     columns = {
         "CASE_ID": case,
         "SAMPLE": samples,
-        "CHR": by_row(places["chrom"]),
-        "POS": by_row(places["pos"]),
-        "REF": by_row(places["ref"]),
-        "ALT": by_row(places["alt"]),
-        "REF_COUNT": ref,
-        "VAR_COUNT": alt,
-        "DEPTH": ref + alt,
+        **{heading: by_row(texts) for heading, texts in zip(("CHR", "POS", "REF", "ALT"), places.values())},
+        "REF_COUNT": data.ref_counts,
+        "VAR_COUNT": data.alt_counts,
+        "DEPTH": data.depth,
         "CLUSTER": by_row(answer.summary.labels + 1),
         "CCF_PHYLO": answer.prevalence,
         "CCF_OBS": seen / answer.mutant_copies,
@@ -214,8 +208,4 @@ def write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str
         "site_category": ["primary" if name == primary else "metastasis" for name in samples],
     }
     answer.write_table(columns, out)
-    return [
-        *notes,
-        *note_exceptions(answer, "0 reads"),
-        *note_reads_for_trees(answer),
-    ]
+    return [*notes, *note_exceptions(answer, "0 reads"), *note_reads_for_trees(answer)]

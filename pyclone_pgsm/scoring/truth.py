@@ -10,16 +10,9 @@ import pandas as pd
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
-from pyclone_pgsm.inputs.table import Table
+from pyclone_pgsm.inputs.table import Table, columns_by_part
 from pyclone_pgsm.inputs.values import Real, finite_number
-from pyclone_pgsm.scoring.metrics import (
-    adjusted_rand,
-    pair_precision_recall,
-    score_1b,
-    score_1c,
-    score_2a,
-    v_measure,
-)
+from pyclone_pgsm.scoring import metrics
 
 CLUSTER_COLUMNS = ("cluster", "truth_cluster")
 PREVALENCE_COLUMNS = ("ccf", "empirical_prevalence", "nominal_prevalence")
@@ -88,15 +81,12 @@ def _check_clusters(cells: Table, table: pd.DataFrame, cluster: str, expected: s
 def read_truth(path: Path) -> pd.DataFrame:
     """Read a truth; return the columns mutation_id and cluster, and sample_id and ccf if it has them."""
     cells, table = _read(path, ["mutation_id"], "the truth: a table with the columns mutation_id and cluster")
-    cluster, prevalence = (
-        next((name for name in names if name in table), None)
-        for names in (CLUSTER_COLUMNS, PREVALENCE_COLUMNS)
-    )
-    if cluster is None:
+    found = columns_by_part(cells.columns, {"cluster": CLUSTER_COLUMNS, "ccf": PREVALENCE_COLUMNS})
+    if "cluster" not in found:
         message = f"a column {' or '.join(CLUSTER_COLUMNS)} is expected"
         raise cells.problems.give_up(message, cells.header_line)
-    _check_clusters(cells, table, cluster, "expected the true cluster, -1 for an outlier")
-    renamed = table.rename(columns={cluster: "cluster"} | ({prevalence: "ccf"} if prevalence else {}))
+    _check_clusters(cells, table, found["cluster"], "expected the true cluster, -1 for an outlier")
+    renamed = table.rename(columns={name: part for part, name in found.items()})
     return renamed[[name for name in ("mutation_id", "sample_id", "cluster", "ccf") if name in renamed]]
 
 
@@ -121,18 +111,18 @@ def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
     if len(common) == 0:
         raise UsageError("truth and result have no mutation in common")
     true, guess = true_cluster[common].to_numpy(), found_cluster[common].to_numpy()
-    pair_precision, pair_recall = pair_precision_recall(true, guess)
+    pair_precision, pair_recall = metrics.pair_precision_recall(true, guess)
     clusters_true, clusters_found = _number(true_cluster), _number(found_cluster)
     scores = {
-        "v_measure": v_measure(true, guess),
-        "adjusted_rand": adjusted_rand(true, guess),
+        "v_measure": metrics.v_measure(true, guess),
+        "adjusted_rand": metrics.adjusted_rand(true, guess),
         "pair_precision": pair_precision,
         "pair_recall": pair_recall,
         "rmse": np.nan,
         "coverage": np.nan,
-        "dream_1b": score_1b(clusters_true, clusters_found),
+        "dream_1b": metrics.score_1b(clusters_true, clusters_found),
         "dream_1c": np.nan,
-        "dream_2a": score_2a(true, guess),
+        "dream_2a": metrics.score_2a(true, guess),
         "clusters_found": clusters_found,
         "clusters_true": clusters_true,
         "mutations": len(true_cluster),
@@ -159,5 +149,5 @@ def _by_cluster(both: pd.DataFrame) -> float:
     """Return the mean of score 1C over samples."""
     sides = [("cluster", "ccf"), ("cluster_id", "cellular_prevalence")]
     means = [both.groupby(["sample_id", cluster])[value].transform("mean") for cluster, value in sides]
-    scores = [score_1c(means[0][rows], means[1][rows]) for rows in both.groupby("sample_id").groups.values()]
-    return float(np.mean(scores))
+    samples = both.groupby("sample_id").groups.values()
+    return float(np.mean([metrics.score_1c(means[0][rows], means[1][rows]) for rows in samples]))
