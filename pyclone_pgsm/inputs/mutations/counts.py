@@ -1,27 +1,8 @@
 """Read counts of one VCF record in one sample, as each caller writes them.
 
-Fields with the reads of the reference (R) and of the k-th alternate allele (A_k):
-
-=====================================  ======================================  ================================
-caller                                 R                                       A_k
-=====================================  ======================================  ================================
-Mutect2, MuTect1, MuSE, VarDict, RADIA first number of ``AD``                  number k + 1 of ``AD``
-Strelka, ClairS, SNV                   first number (tier 1) of ``{REF}U``     first number of ``{ALT}U``
-ClairS, other than SNV                 first number of ``AD``                  number k + 1 of ``AD``
-Strelka, indel                         first number of ``TAR``                 first number of ``TIR``
-VarScan2                               ``RD``                                  ``AD``, a single number
-SomaticSniper                          sum of the first two of ``DP4``         sum of the last two of ``DP4``
-CaVEMan                                ``F{REF}Z`` + ``R{REF}Z``               ``F{ALT}Z`` + ``R{ALT}Z``
-CaVEMan, early versions                ``{REF}A``                              ``{ALT}A``
-freebayes, without ``AD``              ``RO``                                  number k of ``AO``
-PCGR                                   first number of ``ADT``                 number k + 1 of ``ADT``
-MuTect1 as converted for TCGA          first number of ``TD``                  number k + 1 of ``TD``
-PCAWG, if FORMAT has no read counts    ``t_ref_count`` in INFO                 ``t_alt_count`` in INFO
-LoFreq, likewise, with one sample      ``DP4`` in INFO, sum of the first two   sum of the last two of these
-=====================================  ======================================  ================================
-
-If ``AD`` has a dot for the reference (``.,33``), R is ``DP`` minus all A_k. ``DP4`` does not distinguish alternate
-alleles: if there are several, reads are taken from ``BCOUNT``, the numbers of the bases A, C, G and T.
+R are the reads of the reference, A_k those of the k-th alternate allele. If ``AD`` has a dot for the reference
+(``.,33``), R is ``DP`` minus all A_k. ``DP4`` does not distinguish alternate alleles: if there are several, reads are
+taken from ``BCOUNT``, the numbers of the bases A, C, G and T.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,9 +17,9 @@ Counts = tuple[int, list[int]]
 """R, and A_k of each alternate allele."""
 
 IN_INFO = ("t_ref_count", "t_alt_count")
-"""INFO fields with the reads of the tumour."""
+"""INFO fields with the reads of the tumour, of PCAWG."""
 DP4 = "DP4"
-"""Field of FORMAT, or of INFO in a file of one sample, with the reads of each strand."""
+"""Field of FORMAT, or of INFO in a file of one sample (LoFreq), with R and then A of each strand."""
 
 _BASES = ("A", "C", "G", "T")
 _OF_CAVEMAN = frozenset(f"{strand}{base}Z" for strand in "FR" for base in _BASES)
@@ -60,23 +41,23 @@ class FaultError(Exception):
 def in_format(names: Sequence[str], ref: str, alts: Sequence[str], fields: Fields) -> Counts:
     """Count by the fields of FORMAT, given their names; a sample may lack the last ones."""
     present = frozenset(names)
-    if {"AU", "CU", "GU", "TU"} <= present:
+    if {"AU", "CU", "GU", "TU"} <= present:  # Strelka and ClairS, SNVs: the first number is that of tier 1
         return _by_base("AU, CU, GU and TU", ("{}U",), None, ref, alts, fields)
-    if {"TAR", "TIR"} <= present:
+    if {"TAR", "TIR"} <= present:  # Strelka, indels
         if len(alts) > 1:
             raise UncountedError("TIR does not tell several alternate alleles apart")
         return _numbers(fields, "TAR")[0], _numbers(fields, "TIR")[:1]
-    if "AD" in present:
+    if "AD" in present:  # VarScan2; Mutect2, MuTect1, MuSE, VarDict, RADIA and most others
         return _varscan(alts, fields) if "RD" in present else _allele_depths("AD", alts, fields)
-    if DP4 in present:
+    if DP4 in present:  # SomaticSniper
         return _somatic_sniper(ref, alts, fields)
-    if present >= _OF_CAVEMAN:
+    if present >= _OF_CAVEMAN:  # by strand
         return _by_base("FAZ to RTZ", ("F{}Z", "R{}Z"), 1, ref, alts, fields)
-    if present >= _OF_OLD_CAVEMAN:
+    if present >= _OF_OLD_CAVEMAN:  # early versions
         return _by_base("AA, CA, GA and TA", ("{}A",), 1, ref, alts, fields)
-    if {"RO", "AO"} <= present:
+    if {"RO", "AO"} <= present:  # freebayes
         return _numbers(fields, "RO", 1)[0], _numbers(fields, "AO", len(alts))
-    for name in ("ADT", "TD"):
+    for name in ("ADT", "TD"):  # PCGR; MuTect1 as converted for TCGA
         if name in present:
             return _allele_depths(name, alts, fields)
     raise UncountedError(

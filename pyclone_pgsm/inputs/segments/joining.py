@@ -1,16 +1,7 @@
 """Joins mutations and copy-number segments to the table that PyClone-VI reads, with one row per mutation and sample.
 
 Each mutation gets the copy numbers of the segment of its sample that contains its position (ends are inclusive), and
-the copies in normal cells there. It is left out of the sample, with the reason, if
-
-* it lies in no segment (unless gaps are filled with the normal state), on a contig that is not a chromosome, or on the
-  mitochondrion, whose copies per cell are not those of the segments;
-* segments with different copy numbers overlap there;
-* the sample has no segments, although others have;
-* the segment lacks the copies of each allele, or has more than two states, of which the two largest do not contain
-  nearly all tumour cells;
-* normal cells have no copy (Y in a woman), or a number that depends on an unknown sex or genome build;
-* it is in a pseudo-autosomal region, but most of its segment is not, and the sex is not female.
+the copies in normal cells there. The rules at the end of this module say why a mutation is left out of a sample.
 
 A segment gives one or two states with their shares of the cells, and possibly the share of further states. A share f of
 all cells is a share f/t of the tumour cells, where t is the tumour content. Tumour cells in none of these states have

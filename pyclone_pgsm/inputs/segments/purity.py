@@ -1,16 +1,4 @@
-"""Purity, ploidy and sex from the file that a copy-number caller writes beside its segments.
-
-========== ====================================== ==============================================
-caller     segments                               fit
-========== ====================================== ==============================================
-PURPLE     X.purple.cnv.somatic.tsv, X.purple.cnv X.purple.purity.tsv, X.purple.purity
-Sequenza   X_segments.txt                         X_confints_CP.txt (its middle row)
-Battenberg X_subclones.txt, X_copynumber.txt      X_purity_ploidy.txt, X_cellularity_ploidy.txt
-TitanCNA   X.segs.txt, X.titan.txt                X.params.txt
-ascatNgs   X.copynumber.caveman.csv               X.samplestatistics.txt, .csv
-nf-core    X.segments.txt, X.cnvs.txt (ASCAT)     X.purityploidy.txt
-========== ====================================== ==============================================
-"""
+"""Purity, ploidy and sex from the file that a copy-number caller writes beside its segments."""
 
 import re
 from dataclasses import dataclass
@@ -36,14 +24,15 @@ class Fit:
 
 
 _BESIDE = (
-    (r"\.purple\.cnv(\.somatic)?(\.tsv)?$", (".purple.purity.tsv", ".purple.purity")),
-    (r"_segments\.txt$", ("_confints_CP.txt",)),
-    (r"_(subclones|copynumber)\.txt$", ("_purity_ploidy.txt", "_cellularity_ploidy.txt")),
-    (r"([._])segs\.txt$", (r"\1params.txt",)),
-    (r"\.titan(\.ichor)?(\.segs?(\.noSNPs)?)?\.txt$", (".params.txt",)),
-    (r"\.copynumber\.caveman\.csv$", (".samplestatistics.txt", ".samplestatistics.csv")),
-    (r"\.(segments|cnvs)\.txt$", (".purityploidy.txt",)),
+    (r"\.purple\.cnv(\.somatic)?(\.tsv)?$", (".purple.purity.tsv", ".purple.purity")),  # PURPLE
+    (r"_segments\.txt$", ("_confints_CP.txt",)),  # Sequenza
+    (r"_(subclones|copynumber)\.txt$", ("_purity_ploidy.txt", "_cellularity_ploidy.txt")),  # Battenberg
+    (r"([._])segs\.txt$", (r"\1params.txt",)),  # TitanCNA
+    (r"\.titan(\.ichor)?(\.segs?(\.noSNPs)?)?\.txt$", (".params.txt",)),  # TitanCNA
+    (r"\.copynumber\.caveman\.csv$", (".samplestatistics.txt", ".samplestatistics.csv")),  # ascatNgs
+    (r"\.(segments|cnvs)\.txt$", (".purityploidy.txt",)),  # ASCAT, run by nf-core
 )
+"""How the names of files with segments end, and those of the files with the fit."""
 
 _PURITY = frozenset({"purity", "cellularity", "aberrantcellfraction"})
 _PLOIDY = frozenset({"ploidy", "ploidyestimate"})
@@ -89,7 +78,7 @@ def is_fit(path: Path) -> bool:
 
 
 def read_fit(path: Path, problems: FileProblems) -> Fit:
-    """Read one file of the kinds above; note invalid values, and tables of more than one sample."""
+    """Read one file; note invalid values, and tables of more than one sample."""
     text = open_text(path, problems, _STYLE.expected).read()
     raise_any(problems)
     line = None
