@@ -175,17 +175,24 @@ def _put_together(
 ) -> Variants:
     parts = list(read.values())
     left_out = [item for part in parts for item in part.left_out]
+    warnings = [warning for part in parts for warning in part.warnings]
+    contradictions = []
     for row, first in repeats:
+        name = mutation_id(row.chrom, row.pos, row.ref, row.alt)
         which = "the same counts"
         if _counts(row) != _counts(first):
+            contradictions.append(f"{name} in {row.sample_id}")
             texts = (f"{ref} reference and {alt} variant reads" for ref, alt in map(_counts, (first, row)))
             which = f"other counts: {' there, '.join(texts)} here"
         reason = f"this mutation stands already in {place(first, row)}, with {which}"
-        name = mutation_id(row.chrom, row.pos, row.ref, row.alt)
         left_out.append(LeftOut(row.file, row.row, name, row.sample_id, reason))
+    if contradictions:
+        warnings.append(
+            f"{count(len(contradictions), 'mutation')} given again in the same sample with other counts: the first "
+            f"counts are used, and left_out.tsv names both: {listed(contradictions, 3)}"
+        )
     order = {file: place for place, file in enumerate(read)}
     distinct = table.drop_duplicates(_MUTATION, ignore_index=True)
-    warnings = [warning for part in parts for warning in part.warnings]
     return Variants(
         table=distinct,
         left_out=sorted(left_out, key=lambda item: (order[item.file], item.row or 0)),
@@ -193,28 +200,8 @@ def _put_together(
         unfiltered=[file for part in parts for file in part.unfiltered],
         names=names,
         renamed=[each for part in parts for each in part.renamed],
-        warnings=[
-            *warnings,
-            *_contradictions(repeats),
-            *_indels_of_two_forms(table),
-            *_uncounted_reads(distinct),
-        ],
+        warnings=[*warnings, *_indels_of_two_forms(table), *_uncounted_reads(distinct)],
     )
-
-
-def _contradictions(repeats: Sequence[tuple[Any, Any]]) -> list[str]:
-    """Return a warning if mutations stand in a sample more than once, with other counts."""
-    found = [
-        f"{mutation_id(row.chrom, row.pos, row.ref, row.alt)} in {row.sample_id}"
-        for row, first in repeats
-        if _counts(row) != _counts(first)
-    ]
-    if not found:
-        return []
-    return [
-        f"{count(len(found), 'mutation')} given again in the same sample with other counts: the first counts are used, "
-        f"and left_out.tsv names both: {listed(found, 3)}"
-    ]
 
 
 def _indels_of_two_forms(table: pd.DataFrame) -> list[str]:

@@ -80,7 +80,7 @@ def read_vcf(
     if not len(table) and not problems:
         message = why_nothing(collected.num_read, "records", collected.left_out)
         if not header.samples and not collected.any_in_info:
-            of_header = f"{COLUMNS}; this one" if header.width == len(WITHOUT_SAMPLES) else "this VCF"
+            of_header = f"{COLUMNS}; this one" if len(header.columns) == len(WITHOUT_SAMPLES) else "this VCF"
             message = f"{of_header} has no samples, so it has no read counts; nor has INFO of any record, as "
             message += f"{' and '.join(IN_INFO)}, or {DP4}"
         raise problems.give_up(message, header.line)
@@ -111,9 +111,10 @@ def _records(
     lines: Iterator[tuple[int, str]], header: Header, problems: FileProblems
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield line and fields of each record that has as many columns as the header; note the others."""
+    width = len(header.columns)
     for number, line in lines:
         fields = line.split("\t")
-        if len(fields) > header.width:
+        if len(fields) > width:
             fields = line.rstrip("\t").split("\t")
         if line.startswith("#"):
             if line.startswith("#CHROM\t") and column_names(line)[len(FIXED) :] != header.samples:
@@ -122,12 +123,10 @@ def _records(
                 return
         elif "\0" in line:
             problems.add("a byte of value 0 here: the file is damaged", number, kind="line")
-        elif len(fields) == header.width:
+        elif len(fields) == width:
             yield number, fields
         elif line.strip():
-            message = (
-                f"{count(len(fields), 'column')} found, {header.width} expected as in the line with the names"
-            )
+            message = f"{count(len(fields), 'column')} found, {width} expected as in the line with the names"
             problems.add(message, number, kind="line")
 
 

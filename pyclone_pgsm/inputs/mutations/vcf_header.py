@@ -32,9 +32,7 @@ class Header:
 
     line: int
     """Line of the file with the column names, counted from 1."""
-    width: int
-    """Number of columns of a record."""
-    samples: list[str]
+    columns: list[str]
     tumours: list[str]
     """Samples that ``##tumor_sample`` declares."""
     normals: list[str]
@@ -42,10 +40,14 @@ class Header:
     build: Build | None
     not_somatic: dict[str, str]
     """Values of the field SS, as described here, of mutations that are not somatic, and what they mean."""
-    marks_somatic: bool = False
+    marks_somatic: bool
     """Whether records without the flag SOMATIC in INFO are of germline variants, as in files of Octopus."""
-    germline_flags: frozenset[str] = frozenset()
+    germline_flags: frozenset[str]
     """Flags in INFO of mutations that the normal sample has, as in files of Lancet."""
+
+    @property
+    def samples(self) -> list[str]:
+        return self.columns[len(FIXED) :]
 
 
 def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Header:
@@ -55,20 +57,16 @@ def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Hea
         if line.startswith("##"):
             meta.append(line)
         elif line.startswith("#"):
-            width, samples = _sample_names(line, number, problems)
-            tumours, normals = _declared(meta, "##tumor_sample="), _declared(meta, "##normal_sample=")
-            marks_somatic = bool(_declared(meta, "##octopus="))
             flags = frozenset(found[1] for found in map(_OF_NORMAL.match, meta) if found)
             return Header(
-                number,
-                width,
-                samples,
-                tumours,
-                normals,
-                _build(meta),
-                _not_somatic(meta),
-                marks_somatic,
-                flags if len(flags) == 2 else frozenset(),
+                line=number,
+                columns=_checked_columns(line, number, problems),
+                tumours=_declared(meta, "##tumor_sample="),
+                normals=_declared(meta, "##normal_sample="),
+                build=_build(meta),
+                not_somatic=_not_somatic(meta),
+                marks_somatic=bool(_declared(meta, "##octopus=")),
+                germline_flags=flags if len(flags) == 2 else frozenset(),
             )
         elif line.strip():
             raise problems.give_up(
@@ -110,12 +108,10 @@ def _not_somatic(meta: list[str]) -> dict[str, str]:
     return {value: meaning for value, meaning in meanings.items() if meaning.lower() not in _MAY_BE_SOMATIC}
 
 
-def _sample_names(line: str, number: int, problems: FileProblems) -> tuple[int, list[str]]:
-    """Return the number of columns, and the names of the sample columns."""
+def _checked_columns(line: str, number: int, problems: FileProblems) -> list[str]:
+    """Return the names of the columns; raise InputError if they are not those of a VCF."""
     names = column_names(line)
-    if tuple(names) == WITHOUT_SAMPLES:
-        return len(names), []
-    if tuple(names[: len(FIXED)]) != FIXED:
+    if tuple(names) != WITHOUT_SAMPLES and tuple(names[: len(FIXED)]) != FIXED:
         raise problems.give_up(COLUMNS, number, line)
     samples = names[len(FIXED) :]
     for name in dict.fromkeys(samples):
@@ -125,4 +121,4 @@ def _sample_names(line: str, number: int, problems: FileProblems) -> tuple[int, 
             raise problems.give_up("a sample column without a name", number)
         if NO_TEXT in name:
             raise problems.give_up("not UTF-8; save the file as UTF-8", number, name)
-    return len(names), samples
+    return names
