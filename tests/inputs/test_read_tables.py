@@ -295,6 +295,14 @@ def test_left_out_names_the_file(write: Any) -> None:
     ]
 
 
+@pytest.mark.parametrize(("column", "copies"), [("minor_cn", "2"), ("major_cn", "0")])
+def test_one_allele_alone_is_not_compared_with_the_other_if_neither_is_used(
+    write: Any, column: str, copies: str
+) -> None:
+    path = write(f"mutation_id\tsample_id\tref_counts\talt_counts\t{column}", f"m1\tS1\t10\t5\t{copies}")
+    assert read_tables([path], genotype_prior="ab")[0].mutation_ids == ["m1"]
+
+
 @pytest.mark.parametrize("prior", ["ab", "bb", "no-zygosity"])
 def test_priors_that_do_not_look_at_copy_numbers(write: Any, prior: str) -> None:
     path = write(LONG, "m1\tS1\t10\t5\t0\t0\t2")

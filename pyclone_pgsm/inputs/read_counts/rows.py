@@ -11,21 +11,14 @@ from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.columns import Style
 from pyclone_pgsm.inputs.observations import COLUMNS, PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems
-from pyclone_pgsm.inputs.read_counts.layout import (
-    ANNOTATIONS,
-    DIPLOID,
-    REQUIRED,
-    is_read,
-    note_header_problems,
-    uses_total_only,
-)
+from pyclone_pgsm.inputs.read_counts import layout
 from pyclone_pgsm.inputs.table import Table, columns_by_part
 from pyclone_pgsm.inputs.text import file_stem
 
-_WHOLE = {name: COLUMNS[name][0] for name in REQUIRED[1:]}
+_WHOLE = {name: COLUMNS[name][0] for name in layout.REQUIRED[1:]}
 _WHOLE |= {"var_counts": values.READS, "total_cn": values.COPIES}
 _FAULTY = -1
-STYLE = Style("a table of read counts as text", is_read)
+STYLE = Style("a table of read counts as text", layout.is_read)
 
 
 def rows_of(
@@ -46,8 +39,8 @@ def rows_of(
     """
     given = {"tumour_content": tumour_content, "error_rate": error_rate}
     overridden = [name for name, value in given.items() if isinstance(value, float)]
-    note_header_problems(table, genotype_prior, overridden)
-    total_only = uses_total_only(table.names, genotype_prior)
+    layout.note_header_problems(table, genotype_prior, overridden)
+    total_only = layout.uses_total_only(table.names, genotype_prior)
     named_after_file = "sample_id" not in table
     texts = pd.DataFrame(
         {
@@ -60,7 +53,7 @@ def rows_of(
         }
         | {
             kept_as: table.columns[name].map(values.gene if kept_as == "gene" else values.one_line, object)
-            for kept_as, name in columns_by_part(table.columns, ANNOTATIONS).items()
+            for kept_as, name in columns_by_part(table.columns, layout.ANNOTATIONS).items()
         },
         dtype=object,
     )
@@ -69,7 +62,7 @@ def rows_of(
     }
     _merge_variant_counts(numbers, table)
     if genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS:
-        for name, copies in DIPLOID.items():
+        for name, copies in layout.DIPLOID.items():
             numbers.setdefault(name, np.full(len(table), copies))
     if total_only:
         numbers["major_cn"] = numbers["total_cn"]
@@ -114,7 +107,7 @@ def _merge_variant_counts(numbers: dict[str, NDArray], table: Table) -> None:
 
 
 def _note_minor_above_major(numbers: dict[str, NDArray], minor: str, major: str, table: Table) -> None:
-    if {major, minor} <= numbers.keys():
+    if major in table and minor in table:
         table.note_larger((numbers[minor] > numbers[major]) & (numbers[major] != _FAULTY), minor, major)
 
 
