@@ -47,7 +47,7 @@ def samples_of(
         return found
     problems = FileProblems(str(path))
     given = {options.source_sample: None} if options.source_sample is not None else {}
-    chosen = choose_samples(VariantFile(path, given), (), names, declared, problems, normals).names
+    chosen, _, _ = choose_samples(VariantFile(path, given), (), names, declared, problems, normals)
     found = {name: place[given] for name, given in chosen.items() if given in place}
     if not found:
         raise problems.give_up(

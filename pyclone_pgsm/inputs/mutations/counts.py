@@ -47,8 +47,12 @@ def in_format(names: Sequence[str], ref: str, alts: Sequence[str], fields: Field
         if len(alts) > 1:
             raise UncountedError("TIR does not tell several alternate alleles apart")
         return _numbers(fields, "TAR")[0], _numbers(fields, "TIR")[:1]
-    if "AD" in present:  # VarScan2; Mutect2, MuTect1, MuSE, VarDict, RADIA and most others
-        return _varscan(alts, fields) if "RD" in present else _allele_depths("AD", alts, fields)
+    if "AD" in present:
+        if len(_texts(fields, "RD")) == len(_texts(fields, "AD")) == len(alts) == 1:
+            return _numbers(fields, "RD")[0], _numbers(
+                fields, "AD"
+            )  # VarScan2; VarDict has an RD of two numbers
+        return _allele_depths("AD", alts, fields)  # Mutect2, MuTect1, MuSE, VarDict, RADIA and most others
     if DP4 in present:  # SomaticSniper
         return _somatic_sniper(ref, alts, fields)
     if present >= _OF_CAVEMAN:  # by strand
@@ -83,13 +87,6 @@ def _by_base(
         sum(_numbers(fields, name.format(base), expected)[0] for name in of_base) for base in (ref, *alts)
     )
     return reference, alternates
-
-
-def _varscan(alts: Sequence[str], fields: Fields) -> Counts:
-    """Count for VarScan2; VarDict also has an ``RD``, but its ``AD`` is the usual one."""
-    if len(_texts(fields, "AD")) != 1 or len(_texts(fields, "RD")) != 1 or len(alts) > 1:
-        return _allele_depths("AD", alts, fields)
-    return _numbers(fields, "RD")[0], _numbers(fields, "AD")
 
 
 def _allele_depths(name: str, alts: Sequence[str], fields: Fields) -> Counts:

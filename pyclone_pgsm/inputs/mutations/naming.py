@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from pyclone_pgsm.inputs.mutations.model import VariantFile
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, listed, raise_any
@@ -14,16 +13,6 @@ _NORMAL = re.compile(r"(\d+:)?(DNA_)?NORMAL", re.IGNORECASE)
 """The names that they give to the normal sample; bcftools merge puts a number before the second of one name."""
 
 
-class Chosen(NamedTuple):
-    """The samples of a file to read."""
-
-    names: dict[str, str]
-    """The names to give, by the names in the file."""
-    renamed: list[tuple[str, str, str]]
-    """The file, the name given and the name in the file of samples for which the user named only the former."""
-    warnings: list[str]
-
-
 def choose_samples(
     file: VariantFile,
     tumour_samples: Sequence[str],
@@ -31,8 +20,11 @@ def choose_samples(
     declared: Sequence[str],
     problems: FileProblems,
     normals: Sequence[str] = (),
-) -> Chosen:
+) -> tuple[dict[str, str], list[tuple[str, str, str]], list[str]]:
     """Choose the samples of a file to read; raise InputError if this is not clear.
+
+    Return the names to give them, by the names in the file; the file, the name given and the name in the file of each
+    sample for which the user named only the former; and warnings.
 
     The tumours of a file are the samples that ``tumour_samples`` names; else those that the file declares; else the one
     named as callers name the tumour (`ROLES`); else the only one that is not a normal sample: neither declared as such
@@ -68,7 +60,7 @@ def choose_samples(
             f"{file.path}: {listed(list(chosen))} is taken for the tumour, and {listed(further)} is not used; name all "
             "tumour samples with `tumour_sample`"
         )
-    return Chosen(chosen, renamed, warnings)
+    return chosen, renamed, warnings
 
 
 def _own_names(

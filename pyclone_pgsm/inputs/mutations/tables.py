@@ -113,8 +113,8 @@ def read_table(
     raise_any(problems)
     names = table.distinct("sample_id")
     samples = names or [file_stem(file.path)]
-    chosen = choose_samples(file, tumour_samples, samples, samples, problems)
-    rows = _rows(table, chosen.names, all_filters)
+    chosen, renamed, _ = choose_samples(file, tumour_samples, samples, samples, problems)
+    rows = _rows(table, chosen, all_filters)
     raise_any(problems)
     used = rows["why_not"] == ""
     left_out = left_out_rows(rows[~used].assign(mutation_id=mutation_ids), rows.loc[~used, "why_not"])
@@ -126,14 +126,14 @@ def read_table(
         place = ["pos", *_ALLELES]
         kept[place] = [trimmed(*each) for each in kept[place].itertuples(index=False)]
     no_filter = all(map(values.is_no_value, table.distinct("filter")))
-    types = TYPES | {"sample_id": pd.CategoricalDtype(sorted(chosen.names.values()))}
+    types = TYPES | {"sample_id": pd.CategoricalDtype(sorted(chosen.values()))}
     return Variants(
         table=kept.astype(types),
         left_out=left_out,
         builds={problems.file: build} if build else {},
         unfiltered=[problems.file] if "filter" in table and no_filter else [],
         names=names,
-        renamed=chosen.renamed if names else [],
+        renamed=renamed if names else [],
     )
 
 

@@ -72,8 +72,10 @@ def read_vcf(
         _note_cut_short(file.path, problems)
         names = header.samples or [file_stem(file.path)]
         declared = header.tumours if header.samples else names
-        chosen = choose_samples(file, tumour_samples, names, declared, problems, header.normals)
-        collected = _Collected(header, names, chosen.names, all_filters, problems)
+        chosen, renamed, warnings = choose_samples(
+            file, tumour_samples, names, declared, problems, header.normals
+        )
+        collected = _Collected(header, names, chosen, all_filters, problems)
         for number, fields in _records(lines, header, problems):
             collected.add(number, fields)
     table = collected.table()
@@ -90,8 +92,8 @@ def read_vcf(
         builds={problems.file: header.build} if header.build else {},
         unfiltered=[] if collected.any_filter else [problems.file],
         names=header.samples,
-        renamed=chosen.renamed if header.samples else [],
-        warnings=chosen.warnings,
+        renamed=renamed if header.samples else [],
+        warnings=warnings,
     )
 
 

@@ -226,11 +226,8 @@ def _commented_out(observations: Observations) -> Iterator[str]:
 
 def content_taken_as_one(samples: Sequence[str]) -> list[str]:
     """Return a warning if there are samples whose tumour content is not specified."""
-    if not samples:
-        return []
-    return [
-        f"tumour content of {listed(samples)} is unknown and assumed to be 1; set it with `tumour_content`"
-    ]
+    text = f"tumour content of {listed(samples)} is unknown and assumed to be 1; set it with `tumour_content`"
+    return [text] if samples else []
 
 
 def _frequencies(observations: Observations) -> NDArray[np.float64]:

@@ -129,10 +129,7 @@ def _with_sample(sample: str, table: object) -> pd.DataFrame:
 
 
 def read_sources(
-    sources: Sequence[Source],
-    tumour_content: ContentOption,
-    error_rate: float | None,
-    genotype_prior: str,
+    sources: Sequence[Source], tumour_content: ContentOption, error_rate: float | None, genotype_prior: str
 ) -> tuple[Observations, list[LeftOut]]:
     """Read one tumour from files and data frames, each with its name in messages; see `read_tables`."""
     if not sources:

@@ -147,10 +147,7 @@ def of_facets(cells: SegmentCells) -> pd.DataFrame:
 
 
 def _rounded(
-    cells: SegmentCells,
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
-    total: NDArray[np.float64],
+    cells: SegmentCells, first: NDArray[np.float64], second: NDArray[np.float64], total: NDArray[np.float64]
 ) -> pd.DataFrame:
     """Return the alleles of rows with real copy numbers of two alleles; where these are NaN, only the total is known.
 

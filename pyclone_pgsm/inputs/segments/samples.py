@@ -14,11 +14,7 @@ from pyclone_pgsm.inputs.segments.reading import read_segments, sample_stem
 
 
 def segments_of_samples(
-    patient: Patient,
-    samples: Sequence[str],
-    cn_format: str | None,
-    genotype_prior: str,
-    advice: str,
+    patient: Patient, samples: Sequence[str], cn_format: str | None, genotype_prior: str, advice: str
 ) -> tuple[Segments, list[str]]:
     """Return the segments of all files under the samples' names, and notes on how files were assigned to samples.
 
