@@ -26,14 +26,10 @@ def kind_of(path: Path) -> Kind:
     lines = beginning(path).decode("utf-8-sig", errors="replace").splitlines()
     if lines and lines[0].lower().startswith("##fileformat=vcf"):
         return "vcf"
-    names = next((line for line in lines if line.strip() and not line.startswith("##")), "")
-    if names.startswith("#CHROM") and "POS" in names:
+    first_line = next((line for line in lines if line.strip() and not line.startswith("##")), "")
+    if first_line.startswith("#CHROM") and "POS" in first_line:
         return "vcf"
-    header = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    return _kind_of_table(header.lower(), names.lower())
-
-
-def _kind_of_table(header: str, first_line: str) -> Kind:
+    header = next((line.lower() for line in lines if line.strip() and not line.startswith("#")), "")
     names = {name.strip(" \"'") for separator in "\t,;" for name in header.split(separator)}
     if "mutation_id" in names or (names & _COUNTS and names & _COPIES):
         return "table"
@@ -50,7 +46,7 @@ def _kind_of_table(header: str, first_line: str) -> Kind:
         return "segments"
     is_on_range = any(
         "start" in line and "end" in line and any(name in line for name in _CHROM)
-        for line in (header, first_line)
+        for line in (header, first_line.lower())
     )
     if (is_on_range and not names & _OF_MUTATIONS) or CAVEMAN_ROW.fullmatch(header):
         return "segments"

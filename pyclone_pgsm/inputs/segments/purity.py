@@ -71,7 +71,7 @@ def is_fit(path: Path) -> bool:
     problems = FileProblems(str(path))
     try:
         text = open_text(path, problems, _STYLE.expected).read()
-        names = _plain_names(read_columns(path, _STYLE, problems))
+        names = {plain(name) for name in read_columns(path, _STYLE, problems).names}
     except InputError:
         return False
     return bool(_TITAN.search(text) or _RHO.search(text)) or (bool(names & _PURITY) and "start" not in names)
@@ -106,13 +106,9 @@ def read_fit(path: Path, problems: FileProblems) -> Fit:
     return Fit(purity, number(_COPIES, _PLOIDY), sex)
 
 
-def _plain_names(table: Table) -> set[str]:
-    return {plain(name) for name in table.names}
-
-
 def _row_of_table(table: Table) -> tuple[dict[str, str], int | None]:
     """Return the texts of the row with the estimates, by name of their column, and its line; none after problems."""
-    names = _plain_names(table)
+    names = {plain(name) for name in table.names}
     is_sequenza = "ploidyestimate" in names  # lower bound, estimate, upper bound
     if not names & _PURITY:
         table.note_header("a column purity or cellularity is expected")
