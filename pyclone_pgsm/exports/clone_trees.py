@@ -85,12 +85,11 @@ def write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[st
     notes = _note_clonal(answer)
     if names != data.sample_ids:
         notes.append("':' and ';' in names of samples are '_': the format separates by them")
-    genes = answer.annotation("gene")
     table = pd.DataFrame(
         {
             "Misc": data.mutation_ids,
             "patientID": options.patient,
-            "variantID": [gene or name for gene, name in zip(genes, data.mutation_ids)],
+            "variantID": [gene or name for gene, name in zip(answer.annotation("gene"), data.mutation_ids)],
             "cluster": answer.summary.labels,
             **_flags(answer, options.drivers),
             "CCF": [

@@ -64,7 +64,7 @@ class Mutations:
         data = answer.observations
         self._by_id = {name: t for t, name in enumerate(data.mutation_ids)}
         self._by_alleles: dict[str, int] = {}
-        self._by_place: dict[str, int] = {}
+        self._by_place: dict[str, int | None] = {}
         fields = (answer.annotation(name) for name in ("chrom", "pos", "ref", "alt"))
         for t, (chrom, pos, ref, alt) in enumerate(zip(*fields)):
             if not chrom or not pos:
@@ -77,8 +77,7 @@ class Mutations:
                 self._by_alleles[_shortest_id(harmonised, pos, ref, alt)] = t
                 continue
             place = f"{harmonised}:{pos}"
-            is_second = place in self._by_place
-            self._by_place[place] = -1 if is_second else t  # two mutations at one position are ambiguous
+            self._by_place[place] = None if place in self._by_place else t  # two here are ambiguous
 
     def find(self, chrom: str, pos: str, ref: str, alt: str) -> int | None:
         """Return the index of a mutation in the result, or None; indels in the form of VCF or of MAF."""
@@ -89,8 +88,7 @@ class Mutations:
         for table, name in ((self._by_alleles, _shortest_id(*fields)), (self._by_id, mutation_id(*fields))):
             if name in table:
                 return table[name]
-        found = self._by_place.get(":".join(fields[:2]), -1)
-        return found if found >= 0 else None
+        return self._by_place.get(":".join(fields[:2]))
 
 
 def _position(text: str) -> str:

@@ -47,11 +47,9 @@ def in_format(names: Sequence[str], ref: str, alts: Sequence[str], fields: Field
         if len(alts) > 1:
             raise UncountedError("TIR does not tell several alternate alleles apart")
         return _numbers(fields, "TAR")[0], _numbers(fields, "TIR")[:1]
-    if "AD" in present:
+    if "AD" in present:  # of VarScan2, beside RD; VarDict also has an RD, but its AD is the usual one
         if len(_texts(fields, "RD")) == len(_texts(fields, "AD")) == len(alts) == 1:
-            return _numbers(fields, "RD")[0], _numbers(
-                fields, "AD"
-            )  # VarScan2; VarDict has an RD of two numbers
+            return _numbers(fields, "RD")[0], _numbers(fields, "AD")
         return _allele_depths("AD", alts, fields)  # Mutect2, MuTect1, MuSE, VarDict, RADIA and most others
     if DP4 in present:  # SomaticSniper
         return _somatic_sniper(ref, alts, fields)
@@ -77,7 +75,7 @@ def _by_base(
     """Count single bases by fields of their own; ``of_base`` are the names of those of a base, with {} in its place.
 
     ``names`` are all of these fields, for messages, and ``expected`` is how many numbers each has. Other alleles are
-    counted by ``AD``, if there is one.
+    counted by ``AD``, if there is one, as in ClairS.
     """
     if not all(each in _BASES for each in (ref, *alts)):
         if "AD" in fields:
@@ -118,12 +116,11 @@ def in_info(ref: str, alts: Sequence[str], fields: Fields) -> Counts:
         name = IN_INFO[1] if has_counts else DP4
         raise UncountedError(f"{name} in INFO does not tell several alternate alleles apart")
     try:
-        if not has_counts:
-            return _somatic_sniper(ref, alts, fields)
-        reference, alternate = (_numbers(fields, name, 1)[0] for name in IN_INFO)
+        if has_counts:
+            return _numbers(fields, IN_INFO[0], 1)[0], _numbers(fields, IN_INFO[1], 1)
+        return _somatic_sniper(ref, alts, fields)
     except FaultError as fault:
         raise FaultError(fault.value, str(fault), "INFO") from None
-    return reference, [alternate]
 
 
 def _somatic_sniper(ref: str, alts: Sequence[str], fields: Fields) -> Counts:
