@@ -103,12 +103,9 @@ def _arrays(
     )
     left_out = left_out_rows(rows[~has_copies], map(no_copies.format, rows.loc[~has_copies, "copies_column"]))
     left_out += _mutations_without_data(rows[~kept[mutation]])
-    first_of_sample = rows.drop_duplicates("sample_id")[~has_data.any(axis=0)]
+    without_data = rows.drop_duplicates("sample_id")[~has_data.any(axis=0)].assign(row=None, mutation_id="")
     no_data = "no mutation has data in this sample: it is kept, but carries no information"
-    left_out += [
-        LeftOut(file, None, "", sample, no_data)
-        for file, sample in zip(first_of_sample["file"], first_of_sample["sample_id"])
-    ]
+    left_out += left_out_rows(without_data, [no_data] * len(without_data))
     is_unknown = rows["tumour_content"].isna()
     unknown = set(rows.loc[is_unknown, "sample_id"])
     rows.loc[is_unknown, "tumour_content"] = DEFAULT_TUMOUR_CONTENT
