@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import KW_ONLY, dataclass, fields
 from inspect import signature
 from typing import Any
 
@@ -36,6 +36,7 @@ FURTHER_SETTINGS = tuple(
 )
 
 
+@dataclass(eq=False, repr=False)  # scikit-learn compares and shows estimators in its own way
 class SplitMergeMixture(ClusterMixin, BaseEstimator):
     """Bayesian mixture with an unknown number of clusters, sampled by Particle Gibbs Split-Merge.
 
@@ -111,40 +112,22 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        likelihood: str = "normal",
-        *,
-        parameters: dict[str, Any] | None = None,
-        prior: str | Prior = "dp",
-        concentration: float | None = None,
-        concentration_prior: str | tuple[float, float] | None = "1,1",
-        discount: float | None = None,
-        max_clusters: int | None = None,
-        sampler: str | None = None,
-        iterations: int | None = None,
-        burn_in: int | None = None,
-        chains: int = 2,
-        settings: dict[str, Any] | None = None,
-        criterion: str = "vi",
-        threads: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.likelihood = likelihood
-        self.parameters = parameters
-        self.prior = prior
-        self.concentration = concentration
-        self.concentration_prior = concentration_prior
-        self.discount = discount
-        self.max_clusters = max_clusters
-        self.sampler = sampler
-        self.iterations = iterations
-        self.burn_in = burn_in
-        self.chains = chains
-        self.settings = settings
-        self.criterion = criterion
-        self.threads = threads
-        self.random_state = random_state
+    likelihood: str = "normal"
+    _: KW_ONLY
+    parameters: dict[str, Any] | None = None
+    prior: str | Prior = "dp"
+    concentration: float | None = None
+    concentration_prior: str | tuple[float, float] | None = "1,1"
+    discount: float | None = None
+    max_clusters: int | None = None
+    sampler: str | None = None
+    iterations: int | None = None
+    burn_in: int | None = None
+    chains: int = 2
+    settings: dict[str, Any] | None = None
+    criterion: str = "vi"
+    threads: int | None = None
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: ArrayLike, y: None = None) -> SplitMergeMixture:
         """Sample partitions of the rows, and find their consensus.
