@@ -78,7 +78,7 @@ class MatrixAnalysis(Analysis):
         return make
 
     def page(self, content: Content) -> Page:
-        from pyclone_pgsm.report.mixture_page import mixture_page
+        from pyclone_pgsm.report.pages import mixture_page
 
         return mixture_page(content)
 

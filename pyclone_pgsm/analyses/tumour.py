@@ -108,7 +108,7 @@ class TumourAnalysis(Analysis):
         return make
 
     def page(self, content: Content) -> Page:
-        from pyclone_pgsm.report.tumour_page import tumour_page
+        from pyclone_pgsm.report.pages import tumour_page
 
         return tumour_page(content)
 

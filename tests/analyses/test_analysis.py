@@ -23,7 +23,7 @@ from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.report.tumour_page import summary_line
+from pyclone_pgsm.report.pages import summary_line
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
 

@@ -124,8 +124,7 @@ def main() -> None:
         "inputs.matrix",
         "plots.mixture",
         "plots.tumour",
-        "report.mixture_page",
-        "report.tumour_page",
+        "report.pages",
     ):
         importlib.import_module(f"pyclone_pgsm.{name}")
     # Typer imports some of its modules when it first reads arguments; this command fails right after that

@@ -336,7 +336,7 @@ def test_captions_tell_what_is_not_shown(folder: Path, monkeypatch: pytest.Monke
 def test_captions_tell_which_columns_and_rows_are_not_shown(
     matrix_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyclone_pgsm.report.mixture_page.MOST_COLUMNS", 1)
+    monkeypatch.setattr("pyclone_pgsm.report.pages.MOST_COLUMNS", 1)
     opened = open_trace(matrix_folder)
     opened._found = replace(
         opened._found, coclustered=np.arange(20), coclustering=opened._found.coclustering[:20, :20]
@@ -349,8 +349,8 @@ def test_captions_tell_which_columns_and_rows_are_not_shown(
 def test_numbers_for_multiqc_need_no_page(
     folder: Path, matrix_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr("pyclone_pgsm.report.tumour_page.tumour_page")
-    monkeypatch.delattr("pyclone_pgsm.report.mixture_page.mixture_page")
+    monkeypatch.delattr("pyclone_pgsm.report.pages.tumour_page")
+    monkeypatch.delattr("pyclone_pgsm.report.pages.mixture_page")
     for place in (folder, matrix_folder):
         out = tmp_path / place.name
         write_results(place / "trace.h5", out, formats=(), pages=["mqc"])
