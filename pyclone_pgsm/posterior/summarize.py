@@ -1,7 +1,7 @@
 """Summarising a trace: consensus clusters, their prevalences or parameters, and diagnostics of the chains."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -122,66 +122,61 @@ def _clusters_of_draws(diagnostics: list[Diagnostic]) -> str:
     return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
 
 
-def _doubts_of_burn_in(trace: Trace, burn_in: int | None) -> list[str]:
+def _doubts_of_burn_in(trace: Trace, burn_in: int | None) -> Iterator[str]:
     """Warn if a given burn-in is shorter than that during which the chains adapted."""
     settings = trace.options.settings
     adapting = settings.lengths[1]
     if settings.until_converged:  # the burn-in was found, and may be longer
         adapting = min(adapting, Settings().resolve(len(trace.data.names)).lengths[1])
-    if burn_in is None or burn_in >= adapting:
-        return []
-    return [
-        f"`burn_in` {burn_in:,}: the chains adapted until iteration {adapting:,}, and earlier ones are not draws from "
-        "the posterior; skip them"
-    ]
+    if burn_in is not None and burn_in < adapting:
+        yield (
+            f"`burn_in` {burn_in:,}: the chains adapted until iteration {adapting:,}, and earlier ones are not draws "
+            "from the posterior; skip them"
+        )
 
 
-def _doubts_of_limit(trace: Trace, rows: list[NDArray[np.int64]]) -> list[str]:
+def _doubts_of_limit(trace: Trace, rows: list[NDArray[np.int64]]) -> Iterator[str]:
     """Warn if the prior's largest number of clusters is reached in most draws."""
     most = trace.options.first_prior.max_blocks(len(trace.data.names))
     share = float(np.mean(gather(trace, rows, "num_clusters") == most))
-    if most == len(trace.data.names) or share <= 0.5:
-        return []
-    return [
-        f"in {100.0 * share:.0f} % of the draws there are {count(most, 'cluster')}, as many as the prior allows: if "
-        "different ones have been joined, allow more (`max_clusters`)"
-    ]
+    if most < len(trace.data.names) and share > 0.5:
+        yield (
+            f"in {100.0 * share:.0f} % of the draws there are {count(most, 'cluster')}, as many as the prior allows: "
+            "if different ones have been joined, allow more (`max_clusters`)"
+        )
 
 
-def _doubts_of_length(trace: Trace, verdict: Verdict) -> list[str]:
+def _doubts_of_length(trace: Trace, verdict: Verdict) -> Iterator[str]:
     """Warn if chains are shorter than requested, or were to run until convergence and have not converged."""
     settings = trace.options.settings
-    if settings.until_converged:
+    if not settings.until_converged:
+        wanted = settings.lengths[0]
+        saved = wanted // settings.thin * settings.thin
+        short = [str(k) for k, chain in enumerate(trace.chains) if chain.last_iteration != saved]
+        if short:
+            yield f"chains {', '.join(short)} have not done all {wanted} iterations: {how_to_lengthen(trace)}"
+    elif not verdict.converged:
         advice = how_to_lengthen(trace)
         if trace.options.stopped == "converged":  # so that resuming would do nothing
             advice = f"with the burn-in of the run, {trace.burn_in:,}, they have converged"
-        return [] if verdict.converged else [f"{verdict_line(verdict)}: {advice}"]
-    wanted = settings.lengths[0]
-    saved = wanted // settings.thin * settings.thin
-    short = [str(k) for k, chain in enumerate(trace.chains) if chain.last_iteration != saved]
-    if short:
-        return [f"chains {', '.join(short)} have not done all {wanted} iterations: {how_to_lengthen(trace)}"]
-    return []
+        yield f"{verdict_line(verdict)}: {advice}"
 
 
 def _doubts_of_chains(
     verdict: Verdict, diagnostics: list[Diagnostic], rows: list[NDArray[np.int64]]
-) -> list[str]:
+) -> Iterator[str]:
     """Warn if chains disagree, or are too short to tell."""
     required = {check.name for check in verdict.quantities if check.is_required}
     who = "the chains disagree" if len(rows) > 1 else "the chain has not settled"
-    warnings = [
-        f"{who} on {each.name} (R-hat {np.ceil(1000.0 * each.rhat) / 1000.0:.3f}, wanted below {RHAT_WARNING}): "
-        "run more iterations"
-        for each in diagnostics
-        if each.rhat > RHAT_WARNING and each.name in required
-    ]
+    for each in diagnostics:
+        if each.rhat > RHAT_WARNING and each.name in required:
+            rhat = f"R-hat {np.ceil(1000.0 * each.rhat) / 1000.0:.3f}, wanted below {RHAT_WARNING}"
+            yield f"{who} on {each.name} ({rhat}): run more iterations"
     if min(map(len, rows)) < FEWEST_DRAWS:
-        warnings.append(
+        yield (
             f"fewer than {FEWEST_DRAWS} saved iterations per chain after the burn-in: nothing tells whether the chains "
             "agree, nor how far these results are from the posterior; run more iterations"
         )
-    return warnings
 
 
 def check_criterion(criterion: str | None) -> None:
@@ -227,8 +222,8 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
     division = summariser.division(draws) if summariser.division else None
     rng = np.random.default_rng(np.random.SeedSequence(trace.options.settings.seed, spawn_key=(1 << 20,)))
 
-    used = [chosen if weight > 0.0 else chosen[:0] for chosen, weight in zip(kept, weights)]
     if criterion == "map":
+        used = [chosen if weight > 0.0 else chosen[:0] for chosen, weight in zip(kept, weights)]
         labels = _most_probable(trace, used)
     else:
         labels = _consensus_clusters(draws, division, criterion, rng)
@@ -245,12 +240,11 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
         *(division.warnings(summary.labels, criterion, rng) if division else []),
         *doubts,
     ]
-    together = coclustering(draws.partitions, items)
     return Findings(
         summary=summary,
         diagnostics=diagnostics,
         coclustered=items,
-        coclustering=together,
+        coclustering=coclustering(draws.partitions, items),
         warnings=warnings,
         chain_weights=weights,
         convergence=verdict,
@@ -300,25 +294,21 @@ def _disagreement(
     labels: NDArray[np.int64],
     rng: np.random.Generator,
     diagnostics: list[Diagnostic],
-) -> list[str]:
+) -> Iterator[str]:
     """Warn if the consensus by the other of the two main criteria differs much from this one."""
     other = {"mpear": "vi", "vi": "mpear"}.get(criterion)
     if other is None:
-        return []
+        return
     found = {criterion: labels, other: _consensus_clusters(draws, division, other, rng)}
-    by_mpear, by_vi = found["mpear"], found["vi"]
-    placed = by_mpear >= 0
-    if not placed.any():
-        return []
-    index = adjusted_rand(by_mpear[placed], by_vi[placed])
-    if index >= SIMILAR:
-        return []
-    numbers = [len(np.unique(labels[placed])) for labels in (by_mpear, by_vi)]
-    return [
-        f"the consensus depends on its criterion: {numbers[0]} clusters by mpear, {numbers[1]} by vi (adjusted Rand "
-        f"index between the two {index:.2f}), where 95 % of the draws have {_clusters_of_draws(diagnostics)}: "
-        "compare both (`consensus` mpear and vi)"
-    ]
+    placed = labels >= 0
+    by_mpear, by_vi = found["mpear"][placed], found["vi"][placed]
+    if placed.any() and (index := adjusted_rand(by_mpear, by_vi)) < SIMILAR:
+        numbers = [len(np.unique(each)) for each in (by_mpear, by_vi)]
+        yield (
+            f"the consensus depends on its criterion: {numbers[0]} clusters by mpear, {numbers[1]} by vi (adjusted "
+            f"Rand index between the two {index:.2f}), where 95 % of the draws have {_clusters_of_draws(diagnostics)}: "
+            "compare both (`consensus` mpear and vi)"
+        )
 
 
 def _undecided(
