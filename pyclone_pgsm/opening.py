@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyclone_pgsm.analyses.run_json import how_summarised, thresholds_in
+from pyclone_pgsm.analyses.run_json import how_summarised
 from pyclone_pgsm.clustering import Clustering
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.posterior.convergence import common_iterations
@@ -96,7 +96,8 @@ def open_with(
                 "which they were made, or update them with pyclone-pgsm summarize"
             )
         burn_in = stored.get("burn_in") if burn_in is None else burn_in
-        chosen = thresholds_in({**stored, **thresholds})
+        known = {**stored, **thresholds}
+        chosen = Thresholds(**{name: known[name] for name in Thresholds._fields if name in known})
         kind = Result if isinstance(trace.data, TumourData) else Clustering
         result = kind(trace, summarize(trace, consensus or stored.get("consensus"), burn_in, chosen))
     result.notes = notes

@@ -163,8 +163,3 @@ def how_summarised(path: Path) -> dict[str, Any]:
             f"{path}: is not what analyze writes: {problem!r}: give the trace beside it instead"
         ) from None
     return found
-
-
-def thresholds_in(stored: dict[str, Any]) -> Thresholds:
-    """Return the thresholds in what :func:`how_summarised` returns, by default the usual ones."""
-    return Thresholds(**{name: stored[name] for name in Thresholds._fields if name in stored})

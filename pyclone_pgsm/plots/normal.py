@@ -52,16 +52,9 @@ DARKER = 0.7
 
 
 class Regions(NamedTuple):
-    """Regions of highest density.
+    """Regions of highest density, with the densities on a grid: `heights[i, j]` at `x[j]`, `y[i]`.
 
-    Attributes
-    ----------
-    x, y : (n,) float64
-        A grid.
-    heights : (n, n) float64
-        The density at x[j], y[i].
-    levels : tuple of float
-        The density on the edges of the regions that contain the `SHARES` of the rows.
+    `levels` are the densities on the edges of the regions that contain the `SHARES` of the rows.
     """
 
     x: Values
