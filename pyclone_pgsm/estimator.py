@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -266,9 +265,8 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         options = {name: getattr(self, name) for name in OF_PRIOR}
         if isinstance(self.prior, str):
             return make_prior(self.prior, **options)
-        defaults = signature(SplitMergeMixture).parameters
         for name in OF_PRIOR:
-            if repr(options[name]) != repr(defaults[name].default):  # arrays cannot be compared
+            if repr(options[name]) != repr(getattr(SplitMergeMixture, name)):  # arrays cannot be compared
                 raise UsageError(
                     f"{name}={options[name]!r} is for a prior given by name, not for {self.prior}"
                 )
