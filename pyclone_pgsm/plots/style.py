@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 from scipy.spatial import KDTree
 
-from pyclone_pgsm.files import write_file
 from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.summary import Summary
@@ -356,11 +354,6 @@ def encode(figure: Figure, format: str) -> bytes:
             settings.enter_context(rc_context(_RC[format]))
         figure.savefig(image, format=format, dpi=DPI, metadata=_METADATA[format], **options)
     return image.getvalue()
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure in the format of the path's suffix."""
-    write_file(path, encode(figure, path.suffix[1:]))
 
 
 def draw_pictures(pictures: Mapping[str, Callable[[], Figure]], formats: Sequence[str]) -> dict[str, bytes]:

@@ -20,7 +20,7 @@ from pyclone_pgsm.plots.appearance import GREYS, cluster_colours
 from pyclone_pgsm.plots.heatmaps import cluster_means, data_heatmap
 from pyclone_pgsm.plots.mixture import cluster_sizes, mixture_pictures
 from pyclone_pgsm.plots.normal import cluster_points, density_map, principal_directions, regions_of
-from pyclone_pgsm.plots.style import draw_pictures, encode, save
+from pyclone_pgsm.plots.style import draw_pictures, encode
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.rows import Traces
 
@@ -163,7 +163,9 @@ def test_the_same_bytes_again(tmp_path: Path) -> None:
 def test_many_points_are_pixels_in_a_pdf(tmp_path: Path) -> None:
     for rows, images in ((500, 0), (5000, 1)):
         example = Example(rows, 2, 3)
-        save(cluster_points(example.values, example.without_parameters), tmp_path / "x.pdf")
+        (tmp_path / "x.pdf").write_bytes(
+            encode(cluster_points(example.values, example.without_parameters), "pdf")
+        )
         content = (tmp_path / "x.pdf").read_bytes()
         assert content.count(b"/Subtype /Image") - content.count(b"/SMask") == images
     assert len(content) < 500_000

@@ -337,7 +337,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         assert isinstance(data, MatrixData)
         draw = mopsi_maps if given.kind == "mopsi-maps" else finite_maps
         figure = draw(data, given.rows, paths)
-    style.save(figure, given.out)
+    given.out.write_bytes(style.encode(figure, given.out.suffix[1:]))
     return 0
 
 
