@@ -43,11 +43,6 @@ class Estimate(NamedTuple):
         throughout = self.program + self.data + self.tables + self.labels
         return throughout + max(self.blocks + self.particles, self.summary)
 
-    def in_megabytes(self) -> dict[str, int]:
-        """Return the parts and the total, for ``run.json``."""
-        sizes = {"total": self.total, **self._asdict()}
-        return {name: -(-size // MEGABYTE) for name, size in sizes.items()}
-
 
 def estimate(data: Dataset, settings: Settings, threads: int, stat_size: int | None = None) -> Estimate:
     """Estimate the memory of a run with resolved settings and `threads` chains at the same time.

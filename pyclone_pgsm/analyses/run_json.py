@@ -12,7 +12,7 @@ import numpy as np
 
 from pyclone_pgsm import __version__
 from pyclone_pgsm.analyses.kinds import ANALYSES
-from pyclone_pgsm.analyses.memory import Estimate, estimate
+from pyclone_pgsm.analyses.memory import MEGABYTE, Estimate, estimate
 from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.posterior.rows import kept_rows
 from pyclone_pgsm.posterior.states import Thresholds
@@ -104,6 +104,7 @@ def run_report(
     rows = kept_rows(trace, result.burn_in)
     counts = np.concatenate([chain.moves[kept] for chain, kept in zip(trace.chains, rows)]).sum(axis=0)
     memory = memory or estimate(trace.data, options.settings, effective_threads(None, len(trace.chains)))
+    sizes = {"total": memory.total, **memory._asdict()}
     report = {
         "program": "pyclone-pgsm",
         "version": __version__,
@@ -136,7 +137,7 @@ def run_report(
             **{name: round(seconds, 3) for name, seconds in timings.items()},
             "sampling_all_chains": round(float(sum(chain.seconds.sum() for chain in trace.chains)), 3),
         },
-        "memory_estimate_mb": memory.in_megabytes(),
+        "memory_estimate_mb": {name: -(-size // MEGABYTE) for name, size in sizes.items()},
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in DEPENDENCIES},
@@ -158,7 +159,7 @@ def how_summarised(path: Path) -> dict[str, Any]:
         for name, value in found.items():
             if not isinstance(value, kinds[name]):
                 raise TypeError(f"{name} is {value!r}")
-    except (OSError, ValueError, TypeError, KeyError) as problem:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as problem:
         raise TraceError(
             f"{path}: is not what analyze writes: {problem!r}: give the trace beside it instead"
         ) from None

@@ -244,3 +244,10 @@ def test_a_run_json_of_other_types_is_refused(name: str, value: object, tmp_path
     path.write_text(json.dumps(run | {name: value}))
     with pytest.raises(TraceError, match="is not what analyze writes"):
         how_summarised(path)
+
+
+def test_a_run_json_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text("[" * 100_000)
+    with pytest.raises(TraceError, match="is not what analyze writes: RecursionError"):
+        how_summarised(path)
