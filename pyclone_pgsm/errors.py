@@ -7,7 +7,7 @@ by its options (:func:`pyclone_pgsm.cli.messages.with_options`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,15 +17,9 @@ SHOWN = 20
 class PycloneError(Exception):
     """Base class of all errors that are caused by input, options or files, not by a bug of the program."""
 
-    def __reduce__(self) -> tuple[Callable[..., PycloneError], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the message and the attributes, as they are not the arguments with which subclasses are made."""
-        return _unpickled, (type(self), self.args, vars(self))
-
-
-def _unpickled(kind: type[PycloneError], args: tuple[Any, ...], attributes: dict[str, Any]) -> PycloneError:
-    problem = kind.__new__(kind, *args)
-    vars(problem).update(attributes)
-    return problem
+        return type(self).__new__, (type(self), *self.args), vars(self)
 
 
 class UsageError(PycloneError, ValueError):
