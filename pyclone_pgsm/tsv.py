@@ -41,14 +41,13 @@ def _as_array(values: ArrayLike) -> NDArray:
 
 def table_text(table: pd.DataFrame, quoted: bool = True) -> str:
     """Return a table as tab-separated text; missing values are empty. Texts with a quotation mark are `quoted`."""
-    text: str = table.to_csv(
+    return table.to_csv(
         sep="\t",
         index=False,
         float_format=f"%.{table.attrs.get('digits', NUM_DIGITS)}g",
         lineterminator="\n",
         quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
     )
-    return text
 
 
 def write_table(table: pd.DataFrame, path: Path, quoted: bool = True) -> None:

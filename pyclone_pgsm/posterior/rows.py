@@ -131,10 +131,7 @@ def quantities(trace: Trace) -> tuple[str, ...]:
 
 def series_of(chain: ChainTrace, name: str) -> NDArray[Any]:
     """Return (n,) values of a traced quantity in all rows of a chain."""
-    found: NDArray[Any] = (
-        chain.hyperparameters[name] if name in chain.hyperparameters else getattr(chain, name)
-    )
-    return found
+    return chain.hyperparameters[name] if name in chain.hyperparameters else getattr(chain, name)
 
 
 def traces_of(trace: Trace, burn_in: int) -> Traces:
@@ -173,7 +170,4 @@ def build_blocks(likelihood: Any, labels: NDArray[Any]) -> Partition:
     Signals wait meanwhile: compiled code crashes if one raises an exception while a partition is returned to Python.
     """
     with held_back():
-        partition: Partition = compiled_for(build_partition, type(likelihood))(
-            likelihood, labels.astype(np.int32)
-        )
-    return partition
+        return compiled_for(build_partition, type(likelihood))(likelihood, labels.astype(np.int32))

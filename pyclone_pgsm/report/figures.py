@@ -95,8 +95,7 @@ def _item(
             for key, each in value.items()
         }
 
-    item: dict[str, Any] = named(json_item(made, ID(target)))
-    return item
+    return named(json_item(made, ID(target)))
 
 
 def prevalence_lines(summary: Summary) -> dict[str, Any]:
