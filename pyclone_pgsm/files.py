@@ -59,7 +59,8 @@ class _Batch:
 
     def commit(self) -> None:
         for target in self.sources:
-            refuse_folder(target)
+            if target.is_dir():
+                raise OutputError(f"{target}: cannot be written: a folder has this name")
         for target, source in self.sources.items():
             with told(target):
                 os.replace(source, target)

@@ -624,6 +624,22 @@ def test_outputs_in_impossible_places(table, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("place", "is_folder", "message"),
+    [
+        ("clusters.tsv", True, "is a folder: give the name of a file"),
+        ("report.html", True, "is a folder: give the name of a file"),
+        ("plots", False, "is a file, not a folder"),
+    ],
+)
+def test_what_stands_in_the_way_is_told_before_the_chains(place, is_folder, message, table, tmp_path):
+    (tmp_path / place).mkdir() if is_folder else (tmp_path / place).touch()
+    told = refused("analyze", table, "-o", tmp_path, *SHORT, "--force")
+    assert told.startswith(f"pyclone-pgsm: {tmp_path / place}")
+    assert message in told
+    assert [path.name for path in tmp_path.iterdir()] == [place]
+
+
+@pytest.mark.parametrize(
     "verb", [("analyze",), ("run",), ("summarize",), ("plot",), ("merge", "x.h5"), ("simulate",)]
 )
 @pytest.mark.parametrize("place", ["", "  "])

@@ -244,6 +244,7 @@ def test_same_bytes_whatever_the_threads(inputs: Path, place: Place) -> None:
 
 
 def test_settings_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPLBACKEND", "unknown")
     for name in (*THREADS, "MPLCONFIGDIR"):
         monkeypatch.setenv(name, "4")
         monkeypatch.delenv(name)
@@ -251,6 +252,7 @@ def test_settings_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     settle()
     assert {os.environ[name] for name in THREADS} == {"1"}
     assert "MPLCONFIGDIR" not in os.environ
+    assert os.environ["MPLBACKEND"] == "agg"
     monkeypatch.setenv(CACHE, "there")
     settle()
     assert os.environ["MPLCONFIGDIR"] == str(Path("there") / "matplotlib")

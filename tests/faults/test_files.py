@@ -61,6 +61,21 @@ def test_together_or_not_at_all(tmp_path):
     assert (tmp_path / "kept").read_text() == "old"
 
 
+def test_nothing_is_replaced_if_a_folder_has_the_name_of_a_file(tmp_path):
+    (tmp_path / "a").write_text("old")
+    (tmp_path / "b").mkdir()
+
+    def write() -> None:
+        with replacing_together():
+            for name in ("a", "b"):
+                write_file(tmp_path / name, b"new")
+
+    with pytest.raises(OutputError, match="b: cannot be written: a folder has this name"):
+        write()
+    assert names(tmp_path) == ["a", "b"]
+    assert (tmp_path / "a").read_text() == "old"
+
+
 @pytest.mark.parametrize(
     ("number", "reason"),
     [
