@@ -189,7 +189,7 @@ def _of_sheet(path: Path, content: ContentOption) -> list[Tumour]:
 
 def _of_files(inputs: Sequence[Path], segments: Sequence[str]) -> Patient:
     """Separate mutations from segments, which may be among the arguments, as with ``-c *.segments.txt``."""
-    from pyclone_pgsm.inputs.mutations.kinds import kind_of
+    from pyclone_pgsm.inputs.mutations.kinds import MUTATIONS, kind_of
     from pyclone_pgsm.inputs.sample_sheet import patient_of_files
     from pyclone_pgsm.inputs.segments.purity import is_fit
 
@@ -203,7 +203,13 @@ def _of_files(inputs: Sequence[Path], segments: Sequence[str]) -> Patient:
     for sample, path in named:
         if (kind := kind_of(path)) == "segments" or (kind == "unknown" and is_fit(path)):
             of_segments.append((sample, path))  # or of the purity that a caller writes beside them
-    return patient_of_files([each for each in named if each not in of_segments], of_segments)
+    of_mutations = [each for each in named if each not in of_segments]
+    exchanged = [path for _, path in of_segments if kind_of(path) in MUTATIONS]
+    if exchanged and not of_mutations:
+        raise UsageError(
+            f"no file of mutations given: {exchanged[0]} looks like one, but stands after --segments (-c)"
+        )
+    return patient_of_files(of_mutations, of_segments)
 
 
 def _named(text: str) -> tuple[str | None, Path]:

@@ -373,6 +373,13 @@ def test_sample_without_a_usable_row_of_a_table_is_named(kind: str, tmp_path: Pa
     assert result.tumour_content == {"A": 0.7}
 
 
+def test_mutations_in_the_place_of_segments(tmp_path: Path) -> None:
+    calls, segments = write(tmp_path, S1_vcf=vcf("1:1:30,10"), x_tsv=SEGMENTS).values()
+    assert refused("validate", segments, "-c", calls) == (
+        f"pyclone-pgsm: no file of mutations given: {calls} looks like one, but stands after --segments (-c)\n"
+    )
+
+
 def test_two_files_that_may_be_of_one_sample(tmp_path: Path) -> None:
     tumor = {
         f"T1_{what}_vcf": vcf(f"1:{pos}:30,10", names=("TUMOR",))
