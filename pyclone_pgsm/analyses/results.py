@@ -57,9 +57,9 @@ def check_folder(folder: Path, force: bool, names: Sequence[str], inputs: Sequen
     refuse_inputs([folder / name for analysis in ANALYSES.values() for name in analysis.files], inputs)
     check_files(folder, (*names, *PAGES.values()), force, inputs)
     plots = folder / "plots"
+    check_new(plots, force)
     if plots.exists() and not plots.is_dir():
         raise OutputError(f"{plots}: is a file, not a folder")
-    check_new(plots, force)
 
 
 def write_results(
