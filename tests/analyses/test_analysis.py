@@ -168,7 +168,7 @@ def test_check_folder(tmp_path):
     for name in (*TumourAnalysis.files, "plots"):
         folder = tmp_path / f"with {name}"
         folder.mkdir()
-        (folder / name).touch()
+        (folder / name).mkdir() if name == "plots" else (folder / name).touch()
         with pytest.raises(OutputError, match=f"{name} exists already: use `force`"):
             check_folder(folder, False, TumourAnalysis.files)
         check_folder(folder, True, TumourAnalysis.files)
