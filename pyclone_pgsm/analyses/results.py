@@ -11,8 +11,8 @@ import pandas as pd
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate
 from pyclone_pgsm.analyses.run_json import run_report
-from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.files import (
+    check_file,
     check_files,
     check_new,
     make_folder,
@@ -56,10 +56,9 @@ def check_folder(folder: Path, force: bool, names: Sequence[str], inputs: Sequen
     """
     refuse_inputs([folder / name for analysis in ANALYSES.values() for name in analysis.files], inputs)
     check_files(folder, (*names, *PAGES.values()), force, inputs)
-    plots = folder / "plots"
-    check_new(plots, force)
-    if plots.exists() and not plots.is_dir():
-        raise OutputError(f"{plots}: is a file, not a folder")
+    check_new(folder / "plots", force)
+    for path in _files_of_pictures(folder / "plots"):
+        check_file(path, force, inputs)
 
 
 def write_results(
@@ -179,8 +178,11 @@ def _remove_tables(folder: Path, kind: str) -> None:
                 remove(folder / name)
 
 
+def _files_of_pictures(folder: Path) -> list[Path]:
+    return [folder / f"{name}.{ending}" for name in PICTURES for ending in ("png", "pdf", "svg")]
+
+
 def _remove_pictures(folder: Path) -> None:
     """Remove the pictures of an earlier result."""
-    for name in PICTURES:
-        for ending in ("png", "pdf", "svg"):
-            remove(folder / f"{name}.{ending}")
+    for path in _files_of_pictures(folder):
+        remove(path)

@@ -629,14 +629,15 @@ def test_outputs_in_impossible_places(table, tmp_path):
         ("clusters.tsv", True, "is a folder: give the name of a file"),
         ("report.html", True, "is a folder: give the name of a file"),
         ("plots", False, "is a file, not a folder"),
+        ("plots/traces.png", True, "is a folder: give the name of a file"),
     ],
 )
 def test_what_stands_in_the_way_is_told_before_the_chains(place, is_folder, message, table, tmp_path):
-    (tmp_path / place).mkdir() if is_folder else (tmp_path / place).touch()
+    (tmp_path / place).mkdir(parents=True) if is_folder else (tmp_path / place).touch()
     told = refused("analyze", table, "-o", tmp_path, *SHORT, "--force")
     assert told.startswith(f"pyclone-pgsm: {tmp_path / place}")
     assert message in told
-    assert [path.name for path in tmp_path.iterdir()] == [place]
+    assert [path.name for path in tmp_path.iterdir()] == [Path(place).parts[0]]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
+from pyclone_pgsm.files import write_file
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.likelihoods.registry import find_likelihood
@@ -337,7 +338,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         assert isinstance(data, MatrixData)
         draw = mopsi_maps if given.kind == "mopsi-maps" else finite_maps
         figure = draw(data, given.rows, paths)
-    given.out.write_bytes(style.encode(figure, given.out.suffix[1:]))
+    write_file(given.out, style.encode(figure, given.out.suffix[1:]))
     return 0
 
 
