@@ -70,7 +70,6 @@ def open_with(
     """Do what :func:`open_trace` does; thresholds that are not given, by name, are those of the folder."""
     check_choice("consensus", consensus, CRITERIA, may_be_none=True)
     stored: dict[str, Any] = {}
-    notes: list[str] = []
     if path.is_dir():
         if not (path / TRACE).is_file():
             raise TraceError(
@@ -82,28 +81,31 @@ def open_with(
     with Trace(path, likelihood) as trace:
         if thresholds and not isinstance(trace.data, TumourData):
             raise UsageError(f"thresholds are for tumours; {path} is of {trace.options.model.likelihood!r}")
-        done = common_iterations(trace)
-        if stored.get("iterations", done) != done:
+        difference = difference_of_tables(stored, trace)
+        if difference is not None:
             stored.pop("burn_in", None)
-            notes.append(
-                f"the tables in {path.parent} are of {stored['iterations']:,} iterations, the trace now has {done:,}, "
-                "which are used here: update the tables with pyclone-pgsm summarize"
-            )
-        elif not _made_from(trace.command, stored.get("command", trace.command)):
-            stored.pop("burn_in", None)
-            notes.append(
-                f"the tables in {path.parent} are not of the {TRACE} there, which is used here: give the trace from "
-                "which they were made, or update them with pyclone-pgsm summarize"
-            )
         burn_in = stored.get("burn_in") if burn_in is None else burn_in
         known = {**stored, **thresholds}
         chosen = Thresholds(**{name: known[name] for name in Thresholds._fields if name in known})
         kind = Result if isinstance(trace.data, TumourData) else Clustering
         result = kind(trace, summarize(trace, consensus or stored.get("consensus"), burn_in, chosen))
-    result.notes = notes
-    if "command" in stored and not notes:
+    if difference is not None:
+        result.notes = [
+            f"{difference}: here the trace is used; update the tables with pyclone-pgsm summarize"
+        ]
+    elif "command" in stored:
         result.command = stored["command"]
     return result
+
+
+def difference_of_tables(stored: Mapping[str, Any], trace: Trace) -> str | None:
+    """Return how tables, made as `stored` in the ``run.json`` beside a trace, differ from it; None if not."""
+    tables, done = f"the tables in {trace.path.parent}", common_iterations(trace)
+    if stored.get("iterations", done) != done:
+        return f"{tables} are of {stored['iterations']:,} iterations, the trace now has {done:,}"
+    if not _made_from(trace.command, stored.get("command", trace.command)):
+        return f"{tables} are not of the {TRACE} there"
+    return None
 
 
 def _made_from(command: str, stored: str) -> bool:

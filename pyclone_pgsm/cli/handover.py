@@ -1,5 +1,6 @@
 """The commands that use a result: ``report``, ``export`` and ``score``."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,8 +10,9 @@ from pyclone_pgsm.cli.messages import say
 from pyclone_pgsm.cli.options import CONCLUSION_OPTIONS, WRITING_OPTIONS, grouped, output_option, taking
 from pyclone_pgsm.cli.parsing import command_line, refuse_ineffective, split_sample
 from pyclone_pgsm.cli.traces import FileLikelihood
-from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.files import check_file
+from pyclone_pgsm.inputs.problems import count
 
 if TYPE_CHECKING:
     from pyclone_pgsm.results import Result
@@ -149,7 +151,27 @@ def score(
     from pyclone_pgsm.scoring.truth import read_found, read_truth
     from pyclone_pgsm.scoring.truth import score as compare
 
-    table = result / "mutations.tsv" if result.is_dir() else result
-    scores = compare(read_truth(truth), read_found(table))
-    for name, value in scores.items():
+    known, found = read_truth(truth), read_found(result / "mutations.tsv" if result.is_dir() else result)
+    for name, value in compare(known, found).items():
         print(f"{name}\t{value:.6g}")
+    others = found.loc[~found["mutation_id"].isin(known["mutation_id"]), "mutation_id"].nunique()
+    if others:
+        print(f"not compared: {count(others, 'mutation')} that the truth lacks", file=sys.stderr)
+    if difference := _staleness(result):
+        print(
+            f"{difference}; scored are the tables: update them with pyclone-pgsm summarize", file=sys.stderr
+        )
+
+
+def _staleness(folder: Path) -> str | None:
+    """Return how the tables in an output folder differ from its trace; None if they do not, or if none can be read."""
+    from pyclone_pgsm.analyses.run_json import how_summarised
+    from pyclone_pgsm.opening import difference_of_tables
+    from pyclone_pgsm.results import RUN, TRACE
+    from pyclone_pgsm.trace import Trace
+
+    try:
+        with Trace(folder / TRACE) as trace:
+            return difference_of_tables(how_summarised(folder / RUN), trace)
+    except TraceError:
+        return None

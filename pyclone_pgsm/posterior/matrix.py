@@ -22,6 +22,8 @@ SHARE_AT_END = 0.5
 """Least share of a hyperparameter's draws at an end of its values that causes a warning."""
 LEAST_ROWS = 10
 """With fewer rows, a column may happen to look like row numbers."""
+LABELS = {"cluster", "cluster_id", "label", "labels", "class", "target", "truth", "truth_cluster"}
+"""Names of columns, in lower case, that hold known clusters rather than data."""
 
 
 def summarise_matrix(
@@ -52,6 +54,11 @@ def summarise_matrix(
         f"column {trace.matrix.column_names[column]} changes by the same amount from each row to the next, as row "
         "numbers do, and was clustered as data: if it is none, leave it out"
         for column in numbered_columns(trace.matrix.values)
+    ]
+    warnings += [
+        f"column {name} has the name of a label, and was clustered as data: if it is none, leave it out"
+        for name in trace.matrix.column_names
+        if name.lower() in LABELS
     ]
     doubts: list[str] = []
     if hasattr(likelihood_class, "doubts"):

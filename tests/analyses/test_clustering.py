@@ -491,6 +491,9 @@ def test_a_column_of_row_numbers_is_a_warning() -> None:
     warnings = cluster(table, "normal", settings=SHORT).warnings
     (warning,) = [each for each in warnings if "as row numbers do" in each]
     assert warning.startswith("column sample changes by the same amount")
+    assert not [each for each in warnings if "name of a label" in each]
+    warnings = cluster(table.rename(columns={"sample": "Class"}), "normal", TIGHT, FEW, SHORT).warnings
+    assert [each for each in warnings if each.startswith("column Class has the name of a label")]
     values = standardise(as_matrix(table))[0].values
     assert numbered_columns(values) == [0]
     assert numbered_columns(values[:9]) == numbered_columns(np.ones((30, 2))) == []

@@ -379,7 +379,14 @@ def test_a_trace_that_has_gone_on_is_read_as_it_is_now(table, tmp_path):
     told = call("export", out, *export).stdout
     assert "not converged after 40 iterations" in told
     assert "not converged after 40 iterations" in call("report", out, "-o", tmp_path / "r.html").stdout
-    assert f"the tables in {out} are of 20 iterations, the trace now has 40, which are used here" in told
+    assert f"the tables in {out} are of 20 iterations, the trace now has 40: here the trace is used" in told
+    truth = tmp_path / "truth.tsv"
+    names = sorted({line.split("\t")[0] for line in (out / "mutations.tsv").read_text().splitlines()[1:]})
+    truth.write_text("mutation_id\tcluster\n" + "".join(f"{name}\t0\n" for name in names[1:]))
+    scored = call("score", out, truth)
+    assert "dream_2a" in scored.stdout
+    assert "not compared: 1 mutation that the truth lacks" in scored.stderr
+    assert "the trace now has 40; scored are the tables" in scored.stderr
     as_now = (tmp_path / "t.tsv").read_bytes()
     call("export", out / "trace.h5", *export)
     assert (tmp_path / "t.tsv").read_bytes() == as_now
@@ -396,7 +403,7 @@ def test_tables_of_another_trace_than_the_one_beside_them_are_told(table, tmp_pa
     call("merge", *(folder / "trace.h5" for folder in folders), "-o", merged)
     call("summarize", merged, "-o", folders[0], "--force", "--no-plots")
     call("summarize", folders[1] / "trace.h5", "-o", folders[1], "--force", "--no-plots", "--burn-in", 15)
-    line = "are not of the trace.h5 there, which is used here"
+    line = "are not of the trace.h5 there: here the trace is used"
     assert f"the tables in {folders[0]} {line}" in call("export", folders[0], *export).stdout
     assert f"the tables in {folders[0]} {line}" in call("report", folders[0], "-o", tmp_path / "r").stdout
     assert line not in call("export", folders[1], *export).stdout
