@@ -135,7 +135,7 @@ def _say_waiting(lock: Path) -> None:
     with suppress(OSError, ValueError):
         holder = int(lock.read_text())
         if holder not in own_processes:
-            say_once(f"waiting for process {holder}, which is compiling the same code")
+            say_once(f"waiting for process {holder}, which is compiling or loading the same code")
 
 
 def take_lock(path: Path) -> int | str | None:

@@ -114,7 +114,7 @@ def _misfits(summary: Summary) -> Iterator[str]:
     hidden = len(found) - len(shown)
     yield (
         f"the reads of {who} (column fit of mutations.tsv): {'; '.join(shown)}"
-        + (f"; and {hidden:,} more" if hidden else "")
+        + (f"; and {count(hidden, 'more row')}" if hidden else "")
         + ". Look for wrong copy numbers, a wrong tumour content, and artefacts (`outlier_prob` 0.05)"
     )
 

@@ -141,7 +141,7 @@ def _doubts_of_limit(trace: Trace, rows: list[NDArray[np.int64]]) -> Iterator[st
     share = float(np.mean(gather(trace, rows, "num_clusters") == most))
     if most < len(trace.data.names) and share > 0.5:
         yield (
-            f"in {100.0 * share:.0f} % of the draws there are {count(most, 'cluster')}, as many as the prior allows: "
+            f"{100.0 * share:.0f} % of the draws have {count(most, 'cluster')}, as many as the prior allows: "
             "if different ones have been joined, allow more (`max_clusters`)"
         )
 

@@ -48,9 +48,10 @@ def tumour_page(content: Content) -> Page:
     caption = "Prevalence of each cluster in each sample, with its 95 % interval."
     lines = sections.picture("prevalences", caption + sections.part_shown(LARGEST, figures.MOST_LINES, K))
     quantities = sections.choices("quantity", "show", ["variant allele frequency", "cellular prevalence"])
-    pairs = sections.picture(
-        "pairs", "Each point is a mutation.", f"{sections.choices_of_pair(names)} {quantities}"
-    )
+    of_points = "Each point is a mutation."
+    if (summary.labels < 0).any():
+        of_points += " Grey ones are outliers, which belong to no cluster."
+    pairs = sections.picture("pairs", of_points, f"{sections.choices_of_pair(names)} {quantities}")
     densities = sections.picture(
         "densities",
         "Posterior density of each cluster's prevalence, each scaled to the same maximum."

@@ -154,7 +154,7 @@ def test_others_wait_and_say_so_until_the_process_dies(holder, script: Path, kep
     waiting = start(script, kept)
     assert waiting.stderr is not None
     assert waiting.stderr.readline() == (
-        f"pyclone-pgsm: waiting for process {holder.pid}, which is compiling the same code\n"
+        f"pyclone-pgsm: waiting for process {holder.pid}, which is compiling or loading the same code\n"
     )
     assert waiting.poll() is None
     holder.send_signal(signal.SIGKILL)

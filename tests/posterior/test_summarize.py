@@ -352,7 +352,7 @@ def test_a_largest_number_of_clusters_that_is_reached(most: int, is_reached: boo
     with Trace(path) as trace:
         warnings = summarize(trace).warnings
     expected = (
-        "in 100 % of the draws there are 2 clusters, as many as the prior allows: if different ones have been joined, "
+        "100 % of the draws have 2 clusters, as many as the prior allows: if different ones have been joined, "
         "allow more (`max_clusters`)"
     )
     assert [line for line in warnings if "the prior allows" in line] == ([expected] if is_reached else [])
