@@ -64,8 +64,8 @@ PER_SAMPLE = "infer-per-sample"
 CONTENT_PROPOSALS = 2
 """Number of proposals per iteration for each tumour content, each of which needs tables."""
 PROPOSALS = 8
-"""Number of Metropolis-Hastings steps, given the prevalences, for each precision, where likelihoods in all settings take
-too much memory."""
+"""Number of Metropolis-Hastings steps, given the prevalences, for each precision, where likelihoods in all settings
+take too much memory."""
 MOST_NEARBY = 4
 """Largest result of :func:`nearby_proposals`."""
 TERMS_PER_VISIT = 75
