@@ -27,8 +27,8 @@ from pyclone_pgsm.tumour.grid import Loci, Setting, xi_at_prevalences
 
 
 def reach_of(grid_size: int) -> int:
-    """Return h, a fiftieth of the grid, but three points at least."""
-    return max(3, grid_size // 50)
+    """Return h, a twenty-fifth of the grid, but three points at least."""
+    return max(3, grid_size // 25)
 
 
 class NearbyPrevalences:

@@ -257,8 +257,8 @@ def test_one_tumour_content_or_the_error_rate_is_proposed_at_a_time() -> None:
 
 
 def test_error_rates_are_proposed_as_often_as_this_is_cheap() -> None:
-    """With nearby prevalences: at 25 of 601 points, those near the current and those near the proposed prevalence."""
-    of_tables = 75 * 40_000 * 601 // 50
+    """With nearby prevalences: at 49 of 601 points, those near the current and those near the proposed prevalence."""
+    of_tables = 75 * 40_000 * 601 // 98
     assert tumour_model.nearby_proposals(40_000, of_tables, 601) == 1
     assert tumour_model.nearby_proposals(40_000, of_tables // 2, 601) == 2
     assert [tumour_model.nearby_proposals(40_000, terms, 601) for terms in (10**9, 10)] == [1, 4]
