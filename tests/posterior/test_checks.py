@@ -105,7 +105,7 @@ def test_misfit(summary):
     assert [warning.index(f"mutation {name} in") for name in "dcb"] == sorted(
         warning.index(f"mutation {name} in") for name in "dcb"
     )
-    assert "; and 1 more. Look" in warning
+    assert "; and 1 more row. Look" in warning
 
 
 def test_reads_that_fit_poorly_in_all_samples_together(summary):

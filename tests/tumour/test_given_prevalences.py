@@ -192,7 +192,7 @@ def test_tables_need_not_be_made(
         model._keeps_all = keeps_all
         drawn = [
             model.draw_given_parameters(start, likelihood, partition, independence, rng, True)
-            for _ in range(5)
+            for _ in range(10)
         ]
         assert len({values[:num_drawn] for values in drawn}) > 1
         assert {values[num_drawn:end] for values in drawn} == {start[num_drawn:end]}
