@@ -63,10 +63,8 @@ class NearbyPrevalences:
         first = first[order]
         mutations, samples, entries = mutations[first], samples[first], entries[first]
         is_new = np.diff(entries, prepend=np.iinfo(np.int64).min) != 0
-        self._rows, self._counts = (
-            index[mutations, samples].astype(np.int64),
-            counts[order, None].astype(float),
-        )
+        self._rows = index[mutations, samples].astype(np.int64)
+        self._counts = counts[order, None].astype(float)
         self._starts, self._entries = np.flatnonzero(is_new), np.cumsum(is_new) - 1
         mutations, samples = mutations[is_new], samples[is_new]
         self.points = points[mutations, samples]
@@ -112,15 +110,11 @@ def draw_with_nearby(
         there = log_weights(proposal, points)
         moved = points + _draw_columns(there, rng) - there.shape[1] // 2
         back = log_weights(value, moved)
-        log_ratio = choice.log_prior(proposal) - choice.log_prior(value) + log_q
-        log_ratio += float((_log_sums(there) - _log_sums(back)).sum())
+        log_z_ratio = (np.logaddexp.reduce(there, axis=1) - np.logaddexp.reduce(back, axis=1)).sum()
+        log_ratio = choice.log_prior(proposal) - choice.log_prior(value) + log_q + float(log_z_ratio)
         if rng.random() < math.exp(min(log_ratio, 0.0)):
             value, points = proposal, moved
     return value
-
-
-def _log_sums(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.logaddexp.reduce(log_weights, axis=1)
 
 
 def _draw_columns(log_weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
