@@ -100,7 +100,7 @@ def nearby_proposals(num_observations: int, num_terms: int, grid_size: int) -> i
     whole grid have `num_terms` terms.
     """
     terms = 2 * (2 * reach_of(grid_size) + 1) * num_terms / grid_size
-    return min(max(round(TERMS_PER_VISIT * num_observations / terms), 1), MOST_NEARBY)
+    return min(max(round(TERMS_PER_VISIT * num_observations / max(terms, 1.0)), 1), MOST_NEARBY)
 
 
 def watched_cells(num_mutations: int, num_samples: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
