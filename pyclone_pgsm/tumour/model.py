@@ -56,7 +56,6 @@ from pyclone_pgsm.tumour.grid import (
     prevalence_grid,
     split_by_sample,
 )
-from pyclone_pgsm.tumour.nearby_prevalences import NearbyPrevalences, draw_with_nearby, reach_of
 
 PREVALENCE_PRIORS = ("learned", "uniform")
 PER_SAMPLE = "infer-per-sample"
@@ -64,10 +63,10 @@ PER_SAMPLE = "infer-per-sample"
 CONTENT_PROPOSALS = 2
 """Number of proposals per iteration for each tumour content, each of which needs tables."""
 PROPOSALS = 8
-"""Number of Metropolis-Hastings steps, given the prevalences, for each precision, where likelihoods in all settings
-take too much memory."""
-MOST_NEARBY = 4
-"""Largest result of :func:`nearby_proposals`."""
+"""Number of Metropolis-Hastings steps, given the prevalences, for each precision and for the error rate, where
+likelihoods in all settings take too much memory."""
+LEAST_SUMMED_OUT, MOST_SUMMED_OUT = 0.1, 3.0
+"""Limits of :func:`summed_out_proposals`."""
 TERMS_PER_VISIT = 75
 """Number of terms of the tables, one for each genotype and grid point of a row, that take as long to compute as the
 visits of an observation by Gibbs sweeps between two updates of the hyperparameters."""
@@ -93,14 +92,13 @@ def all_tables_fit(num_rows: int, grid_size: int) -> bool:
     return num_rows * grid_size * BYTES_PER_POINT <= CACHED_BYTES
 
 
-def nearby_proposals(num_observations: int, num_terms: int, grid_size: int) -> int:
-    """Return how often an update proposes an error rate with the prevalences near the current ones.
+def summed_out_proposals(num_observations: int, num_terms: int) -> float:
+    """Return how often an update proposes an error rate with the prevalences summed out, if this needs new tables.
 
-    These proposals should not take longer than sweeps over all mutations and samples, `num_observations`; tables of the
-    whole grid have `num_terms` terms.
+    Tables of `num_terms` terms should not take longer than sweeps over all mutations and samples, `num_observations`.
     """
-    terms = 2 * (2 * reach_of(grid_size) + 1) * num_terms / grid_size
-    return min(max(round(TERMS_PER_VISIT * num_observations / max(terms, 1.0)), 1), MOST_NEARBY)
+    number = TERMS_PER_VISIT * num_observations / num_terms
+    return min(max(number, LEAST_SUMMED_OUT), MOST_SUMMED_OUT)
 
 
 def watched_cells(num_mutations: int, num_samples: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -183,10 +181,12 @@ class PyCloneModel(Model):
         all_rows = sum(part.num_rows * number for part, number in zip(parts, num_settings))
         self._keeps_all = all_tables_fit(all_rows, grid_size)
         self.order = np.argsort(table.index[:, 0], kind="stable")
-        self._infers_error_rate = any(infer_error_rate)
-        self.num_proposals = CONTENT_PROPOSALS * len(contents) + (self._infers_error_rate and self._keeps_all)
-        num_terms = grid_size * sum(int(np.diff(loci.bounds).sum()) for loci in self._parts)
-        self._num_nearby = nearby_proposals(self.index.size, num_terms, grid_size)
+        summed_out = 0.0
+        if any(infer_error_rate):
+            num_terms = grid_size * sum(int(np.diff(loci.bounds).sum()) for loci in self._parts)
+            summed_out = 1.0 if self._keeps_all else summed_out_proposals(self.index.size, num_terms)
+        self.num_proposals = CONTENT_PROPOSALS * len(contents) + math.ceil(summed_out)
+        self._summed_out_share = summed_out / max(1, math.ceil(summed_out))
         bytes_per_row = grid_size * BYTES_PER_POINT
         largest_part = max(part.num_rows for part in parts) * bytes_per_row
         self._grid = lru_cache(sets_that_fit(largest_part, LEAST_SETS * len(parts)))(self._make_grid)
@@ -277,10 +277,7 @@ class PyCloneModel(Model):
             return values
         points = of_blocks[partition.position[partition.labels]]
         index, points = self.rows_and_points(likelihood, points, rng)
-        values = self._draw_given_prevalences(values, index, points, independence, rng)
-        if self._infers_error_rate and not self._keeps_all:
-            return self._draw_error_rate(values, index, points, partition, independence, rng)
-        return values
+        return self._draw_given_prevalences(values, index, points, independence, rng)
 
     def rows_and_points(
         self, likelihood: PyClone, points: NDArray[np.int64], rng: np.random.Generator
@@ -303,12 +300,9 @@ class PyCloneModel(Model):
         """Draw precisions and error rate given what :meth:`rows_and_points` returns.
 
         If likelihoods in all settings can be kept, each hyperparameter is drawn from its distribution given the others;
-        otherwise Metropolis-Hastings steps change the precisions.
+        otherwise Metropolis-Hastings steps change them.
         """
-        num_drawn = self.num_drawn - (self._infers_error_rate and not self._keeps_all)
-        drawn, others = self.choices[:num_drawn], values[num_drawn:]
-        if not drawn:
-            return values
+        drawn, others = self.choices[: self.num_drawn], values[self.num_drawn :]
         cells = [
             distinct_cells(*self._of_part(part, index, points), loci.table.num_rows, len(self.grid))
             for part, loci in enumerate(self._parts)
@@ -329,40 +323,6 @@ class PyCloneModel(Model):
 
         number = PROPOSALS * len(drawn)
         return (*metropolis(drawn, values[: len(drawn)], log_density, independence, number, rng), *others)
-
-    def _draw_error_rate(
-        self,
-        values: Values,
-        index: NDArray[np.int32],
-        points: NDArray[np.int64],
-        partition: Partition,
-        independence: Sequence[IndependenceProposal],
-        rng: np.random.Generator,
-    ) -> Values:
-        """Draw the error rate, with prevalences near those that :meth:`rows_and_points` returns."""
-        which, blocks = self.num_drawn - 1, partition.labels.astype(np.int64)
-        if self.outliers is not None:
-            blocks[self.outliers] = -1 - np.flatnonzero(self.outliers)
-        base = np.broadcast_to(self.uniform_masses, (self.index.shape[1], len(self.grid)))
-        uniform = np.log(base)
-        if self._components is not None:
-            base = all_weights(values[len(self.choices) :]) @ self._components
-        log_masses = np.stack([np.log(base), uniform])
-        concerned = [part for part, names in enumerate(self._names) if "error_rate" in names]
-        parts = []
-        for part in concerned:
-            masses = log_masses[:, part : part + 1] if len(self._parts) > 1 else log_masses
-            of_part = self._of_part(part, index, points)
-            parts.append(NearbyPrevalences(self._parts[part], *of_part, blocks, masses, self.grid))
-
-        def settings_at(error_rate: float) -> list[Setting]:
-            settings = self._settings((*values[:which], error_rate, *values[which + 1 :]))
-            return [settings[part] for part in concerned]
-
-        drawn = draw_with_nearby(
-            self.choices[which], values[which], parts, settings_at, independence[which], self._num_nearby, rng
-        )
-        return (*values[:which], drawn, *values[which + 1 :])
 
     def _of_part(
         self, part: int, index: NDArray[np.int32], points: NDArray[np.int64]
@@ -433,12 +393,15 @@ class PyCloneModel(Model):
     def propose(
         self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
     ) -> tuple[Values, float]:
-        """Propose another tumour content of one of the samples, or another error rate if all tables can be kept.
+        """Propose another tumour content of one of the samples, or sometimes another error rate.
 
-        Given the prevalences alone an error rate could not change between two explanations of a few variant reads of
-        all mutations of a cluster: errors, or few cells with them.
+        If all mutations of a cluster have a few variant reads, these may be errors, or the cluster may be present in
+        few cells. Given the prevalences the error rate cannot change between the values that fit these two
+        explanations; with the prevalences summed out it can.
         """
-        first = self.num_drawn - (self._infers_error_rate and self._keeps_all)
+        first = self.num_drawn
+        if self._summed_out_share > 0.0 and rng.random() < self._summed_out_share:
+            first -= 1
         which = slice(first, len(self.choices))
         if not self.choices[which]:
             return values, 0.0

@@ -256,12 +256,22 @@ def test_one_tumour_content_or_the_error_rate_is_proposed_at_a_time() -> None:
     assert model.num_proposals > 0
 
 
-def test_error_rates_are_proposed_as_often_as_this_is_cheap() -> None:
-    """With nearby prevalences: at 49 of 601 points, those near the current and those near the proposed prevalence."""
-    of_tables = 75 * 40_000 * 601 // 98
-    assert tumour_model.nearby_proposals(40_000, of_tables, 601) == 1
-    assert tumour_model.nearby_proposals(40_000, of_tables // 2, 601) == 2
-    assert [tumour_model.nearby_proposals(40_000, terms, 601) for terms in (10**9, 10)] == [1, 4]
+def test_error_rates_are_proposed_as_often_as_tables_are_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On average as often as one says, between one in ten updates and three in each."""
+    proposals = tumour_model.summed_out_proposals
+    assert proposals(40_000, 75 * 40_000) == 1.0
+    assert proposals(40_000, 75 * 20_000) == 2.0
+    assert (proposals(40_000, 10**9), proposals(40_000, 10)) == (0.1, 3.0)
+    monkeypatch.setattr(tumour_model, "CACHED_BYTES", 0)
+    monkeypatch.setattr(tumour_model, "summed_out_proposals", lambda *_: 1.6)
+    model = own_model(three_samples())
+    rng = np.random.default_rng(1)
+    start, independence = model.initial_values(), Visits(model.choices).independence
+    changed = sum(
+        model.propose(start, rng, independence)[0] != start for _ in range(500 * model.num_proposals)
+    )
+    assert model.num_proposals == 2
+    assert changed / 500 == pytest.approx(1.6, abs=0.15)
 
 
 def test_the_grid_of_a_tumour_content() -> None:

@@ -140,7 +140,7 @@ def test_normal_scale(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_shallow(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.syspath_prepend(FOLDER)
     script = importlib.import_module("shallow")
-    monkeypatch.setattr(script, "SETTINGS", Settings(iterations=120, chains=1, hyper_every=1))
+    monkeypatch.setattr(script, "SETTINGS", Settings(iterations=60, chains=1, hyper_every=1))
     script.main(["--mutations", "30", "--depths", "4000"])
     row = capsys.readouterr().out.splitlines()[-1]
     assert row == "| 4000 | 1.000 | 1.000, 3 | 1.000, 3 |"
