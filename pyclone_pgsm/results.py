@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import html
-import math
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
@@ -285,8 +284,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         warnings = "".join(f"<li>{html.escape(warning)}</li>" for warning in self.warnings)
-        worst = self._found.largest_rhat
-        convergence = "too few draws for R-hat" if math.isnan(worst) else f"largest R-hat {worst:.3f}"
+        convergence = html.escape(verdict_line(self._found.convergence))
         return (
             f"<p><b>{html.escape(repr(self))}</b>; {convergence}</p>"
             + (f"<ul>{warnings}</ul>" if warnings else "")

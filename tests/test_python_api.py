@@ -47,6 +47,7 @@ from pyclone_pgsm.errors import (
     UsageError,
 )
 from pyclone_pgsm.inputs.read_counts.tables import sources_of
+from pyclone_pgsm.posterior.convergence import verdict_line
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.priors import CustomPrior
 from pyclone_pgsm.trace import Trace
@@ -409,7 +410,7 @@ def test_display(result: Result, clustered: Result) -> None:
         shown = each._repr_html_()
         assert html.escape(repr(each)) in shown
         assert shown.count("<tr") == len(each.clusters) + 1
-        assert "largest R-hat" in shown
+        assert html.escape(verdict_line(each._found.convergence)) in shown
 
 
 def test_another_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

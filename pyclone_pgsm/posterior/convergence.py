@@ -106,19 +106,18 @@ def verdict_of(trace: Trace, burn_in: int | None = None) -> Verdict:
 
 
 def common_iterations(trace: Trace) -> int:
-    """Return the last iteration that every chain has reached."""
-    return min(chain.last_iteration for chain in trace.chains)
+    """Return the number of iterations that every chain has done, as far as the saved ones tell."""
+    saved, settings = min(chain.last_iteration for chain in trace.chains), trace.options.settings
+    wanted = settings.lengths[0]
+    return wanted if saved == wanted // settings.thin * settings.thin else saved
 
 
 def verdict_line(verdict: Verdict) -> str:
     """Say in one line whether the chains have converged, with the worst quantities and their limits."""
-    required = [
-        quantity for quantity in verdict.quantities if quantity.is_required and not math.isnan(quantity.rhat)
-    ]
-    if not required:
+    if not verdict.checked:
         return "not converged: too few saved iterations to tell"
-    rhat = max(required, key=lambda quantity: quantity.rhat)
-    size = min(required, key=lambda quantity: min(quantity.bulk_ess, quantity.tail_ess))
+    rhat = max(verdict.checked, key=lambda quantity: quantity.rhat)
+    size = min(verdict.checked, key=lambda quantity: min(quantity.bulk_ess, quantity.tail_ess))
     ess = min(size.bulk_ess, size.tail_ess)
     parts = [
         f"R-hat at most {math.ceil(1000.0 * rhat.rhat) / 1000.0:.3f} ({rhat.name}; limit {RHAT_LIMIT})"

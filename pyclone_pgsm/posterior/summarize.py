@@ -109,12 +109,6 @@ class Findings(Generic[S_co]):
         """Number of iterations of each chain that were skipped."""
         return self.convergence.burn_in
 
-    @property
-    def largest_rhat(self) -> float:
-        """Largest R-hat of all traced quantities; NaN with too few draws."""
-        known = [each.rhat for each in self.diagnostics if not math.isnan(each.rhat)]
-        return max(known, default=math.nan)
-
 
 def _clusters_of_draws(diagnostics: list[Diagnostic]) -> str:
     """Return the number of clusters in 95 % of the draws, as in "3 to 5"."""

@@ -25,7 +25,9 @@ COLUMNS = {
         "Clonal", "Share of the present mutations of clusters that are clonal", 2, min=0, max=1
     ),
     "depth": _column("Depth", "Median reads of a mutation"),
-    "rhat": _column("R-hat", "Largest R-hat of the traced quantities; should be below 1.05", 3),
+    "rhat": _column(
+        "R-hat", "Largest R-hat of the quantities that are checked; at most 1.01 if converged", 3
+    ),
     "converged": {
         "title": "Converged",
         "description": "Whether the chains meet the limits of convergence in run.json",
@@ -41,12 +43,13 @@ def multiqc(content: Content, numbers: Mapping[str, Mapping[str, float]], title:
     `numbers` are those of each sample and of the whole result (``""``); `title` is the name of the tumour or of the
     data.
     """
-    rhat = content.result.largest_rhat
+    convergence = content.result.convergence
+    rhat = max((quantity.rhat for quantity in convergence.checked), default=math.nan)
     rows: dict[str, dict[str, Any]] = {
         f"{title}: {name}" if name else title: {key: round(value, 4) for key, value in row.items()}
         for name, row in numbers.items()
     }
-    rows[title]["converged"] = "yes" if content.result.convergence.converged else "no"
+    rows[title]["converged"] = "yes" if convergence.converged else "no"
     rows[title]["warnings"] = len(content.result.warnings)
     if math.isfinite(rhat):
         rows[title]["rhat"] = round(rhat, 4)

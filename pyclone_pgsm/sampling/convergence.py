@@ -23,6 +23,7 @@ at most half of the iterations, with which the rule is fulfilled.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -95,6 +96,13 @@ class Verdict:
     burn_in: int
     quantities: tuple[QuantityCheck, ...]
     coclustering_sd: float
+
+    @property
+    def checked(self) -> list[QuantityCheck]:
+        """Quantities that are checked and have enough draws."""
+        return [
+            quantity for quantity in self.quantities if quantity.is_required and not math.isnan(quantity.rhat)
+        ]
 
     @property
     def failures(self) -> list[QuantityCheck]:
