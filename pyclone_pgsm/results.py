@@ -284,7 +284,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         warnings = "".join(f"<li>{html.escape(warning)}</li>" for warning in self.warnings)
-        convergence = html.escape(verdict_line(self._found.convergence))
+        convergence = html.escape(self.convergence)
         return (
             f"<p><b>{html.escape(repr(self))}</b>; {convergence}</p>"
             + (f"<ul>{warnings}</ul>" if warnings else "")

@@ -47,7 +47,6 @@ from pyclone_pgsm.errors import (
     UsageError,
 )
 from pyclone_pgsm.inputs.read_counts.tables import sources_of
-from pyclone_pgsm.posterior.convergence import verdict_line
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.priors import CustomPrior
 from pyclone_pgsm.trace import Trace
@@ -410,7 +409,7 @@ def test_display(result: Result, clustered: Result) -> None:
         shown = each._repr_html_()
         assert html.escape(repr(each)) in shown
         assert shown.count("<tr") == len(each.clusters) + 1
-        assert html.escape(verdict_line(each._found.convergence)) in shown
+        assert html.escape(each.convergence) in shown
 
 
 def test_another_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,11 @@ MOST_BEYOND = 0.15
 """Largest extension of an axis for ellipses, at each end, as a fraction of the range of the values."""
 TICKS = 6
 """Approximate number of ticks on an axis."""
+ELLIPSE_REACH = 2.0
+"""Standard deviations of a cluster that its ellipse, or its bar, reaches."""
+REGION_REACH = 3.1
+"""Standard deviations for which axes have room where regions of highest density are drawn: 99 % of the rows of a Normal
+cluster are within 3.03."""
 DARKER = 0.7
 """Factor from a cluster's colour to that of its outline."""
 
@@ -65,7 +70,7 @@ class Regions(NamedTuple):
 
 def regions_of(values: Values, summary: MixtureSummary, density: Density) -> Regions:
     """Compute the regions of highest density of two columns; the arguments are those of :func:`cluster_points`."""
-    x, y = (np.linspace(*each, CELLS) for each in _axis_ends(values, summary))
+    x, y = (np.linspace(*each, CELLS) for each in _axis_ends(values, summary, REGION_REACH))
     heights = density(np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)).reshape(CELLS, CELLS)
     of_rows = density(values[drawn_rows(summary.labels, SEEN_ROWS)])
     return Regions(x, y, heights, tuple(np.quantile(of_rows, 1 - np.array(SHARES)).tolist()))
@@ -95,7 +100,7 @@ def cluster_points(
         subtitle += "; ellipses: 2 standard deviations"
     if regions is not None:
         subtitle += "; shaded: predictive density"
-    ends = _axis_ends(values, summary)
+    ends = _axis_ends(values, summary, ELLIPSE_REACH if regions is None else REGION_REACH)
     numbered = np.intersect1d(
         summary.labels, np.flatnonzero(~appearance.minor_clusters(summary.cluster_size))
     )
@@ -116,9 +121,9 @@ def cluster_points(
 def density_map(values: Values, summary: MixtureSummary, regions: Callable[[], Regions]) -> Figure:
     """Posterior predictive density of two columns, as regions of highest density.
 
-    The arguments are those of :func:`cluster_points`. The ellipses are not drawn, but the axes have room for them.
+    The arguments are those of :func:`cluster_points`. The axes have room for the ellipses of three standard deviations.
     """
-    ends = _axis_ends(values, summary)
+    ends = _axis_ends(values, summary, REGION_REACH)
     subtitle = f"{contents(summary)}; shaded: regions of highest density"
     if len(values) > MAX_DOTS:
         subtitle += f"; dots: {MAX_DOTS:,} of the rows"
@@ -158,18 +163,18 @@ def _pairs(
     return style.triangle(title, subtitle, names, legend, panel, left)
 
 
-def _axis_ends(values: Values, summary: MixtureSummary) -> list[tuple[float, float]]:
-    """Return the ends of the axis of each column, with room for the rows and most of the ellipses.
+def _axis_ends(values: Values, summary: MixtureSummary, reach: float) -> list[tuple[float, float]]:
+    """Return the ends of the axis of each column, with room for the rows and `reach` standard deviations of clusters.
 
-    The ellipses of minor clusters are not considered.
+    Minor clusters are not considered.
     """
     if not summary.parameters:
         return [limits(column) for column in values.T]
     large = ~appearance.minor_clusters(summary.cluster_size)
     mean, covariance = summary.parameters["mean"][large], summary.parameters["covariance"][large]
-    reach = 2 * np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-    low = (mean - reach).min(axis=0, initial=np.inf)
-    high = (mean + reach).max(axis=0, initial=-np.inf)
+    distance = reach * np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+    low = (mean - distance).min(axis=0, initial=np.inf)
+    high = (mean + distance).max(axis=0, initial=-np.inf)
     return [limits(*each) for each in zip(values.T, low, high)]
 
 
@@ -195,7 +200,7 @@ def _rows(values: Values, summary: MixtureSummary, density: Density | None) -> F
     if len(shown) < len(sizes):
         subtitle += f"; rows: the {len(shown)} largest"
     labels = [appearance.cluster_label(k, sizes[k]) for k in shown]
-    [ends] = _axis_ends(values, summary)
+    [ends] = _axis_ends(values, summary, ELLIPSE_REACH)
     column = values[:, 0]
     right = tick_width(ends) / 2 + 0.1
     figure, above, axes = style.histogram_above_rows("Clusters", subtitle, labels, 1.5, right)
@@ -236,7 +241,7 @@ def _draw_histogram(
 def _draw_bars(axes: Axes, parameters: dict[str, Values], shown: NDArray[np.int64]) -> None:
     """Draw the mean and 2 standard deviations of each cluster below its points."""
     mean = parameters["mean"][shown, 0]
-    reach = 2 * np.sqrt(parameters["covariance"][shown, 0, 0])
+    reach = ELLIPSE_REACH * np.sqrt(parameters["covariance"][shown, 0, 0])
     rows = np.arange(len(shown)) + 0.33
     axes.hlines(rows, mean - reach, mean + reach, color=style.INK, linewidth=1, zorder=2)
     axes.plot(mean, rows, "|", color=style.INK, markersize=5, markeredgewidth=1.2, zorder=2)
