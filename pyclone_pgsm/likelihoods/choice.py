@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 PRIOR_SHARE = 0.5
 """Share of the independence proposals that are drawn from the prior. The visits of a burn-in may miss a part of the
 posterior, and a chain seldom leaves values that are seldom proposed."""
 NO_VISITS = np.zeros(0, np.int64)
+FINE_COUNTS = 10_000
+"""Total number of visits that represents the shares of a density precisely enough."""
 
 
 class IndependenceProposal(NamedTuple):
@@ -186,6 +189,15 @@ class Visits:
         for which, (choice, counts, value) in enumerate(zip(self._choices, self._counts, values)):
             counts[choice.index_of[value]] += 1
             self.independence[which] = choice.independence_proposal(counts)
+
+    def add_density(self, which: int, log_density: NDArray[np.float64]) -> None:
+        """Let half of the visits of a choice be distributed like a density, given as its logarithm (V,)."""
+        counts = self._counts[which]
+        shares = softmax(log_density)
+        if counts.any():
+            shares = (shares + counts / counts.sum()) / 2.0
+        counts[:] = np.rint(FINE_COUNTS * shares)
+        self.independence[which] = self._choices[which].independence_proposal(counts)
 
     @property
     def counts(self) -> NDArray[np.int64]:

@@ -34,6 +34,9 @@ class Model(Protocol):
     num_proposals : int
         Number of Metropolis-Hastings proposals (:meth:`propose`) per update, for hyperparameters that
         :meth:`draw_given_parameters` does not draw, or for which it mixes too slowly.
+    costly_choices : sequence of int
+        Numbers of the choices of which few proposals are made because these take long. For each of them, their
+        independence proposal is improved once, at the end of the burn-in.
     num_observations : int
         T.
     order : (T,) int64
@@ -51,6 +54,7 @@ class Model(Protocol):
     hyperparameters: tuple[str, ...] = ()
     choices: Sequence[Choice] = ()
     num_proposals: int = 0
+    costly_choices: Sequence[int] = ()
     num_observations: int
     order: NDArray[np.int64]
     outliers: NDArray[np.bool_] | None = None

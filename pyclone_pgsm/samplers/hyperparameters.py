@@ -5,11 +5,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.choice import IndependenceProposal
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, build_partition, log_likelihood
+
+NODE_STEP = 4
+"""Number of values from one to the next at which :func:`log_densities_of_choice` computes the density."""
 
 
 def partition_log_likelihood(likelihood: Any, partition: Partition) -> float:
@@ -42,6 +46,23 @@ def evaluate(model: Model, values: Values, likelihood: Any, partition: Partition
     """Return the state at these values, with its log density."""
     log_density = partition_log_likelihood(likelihood, partition) + model.log_hyperprior(values)
     return Evaluated(values, likelihood, partition, log_density)
+
+
+def log_densities_of_choice(
+    model: Model, values: Values, partition: Partition, which: int
+) -> NDArray[np.float64]:
+    """Return log p(value, y | c, other hyperparameters), (V,), up to a constant, of the values of one choice.
+
+    It is computed for every :data:`NODE_STEP`-th value and the last, and interpolated between them.
+    """
+    choice = model.choices[which]
+    last = len(choice.values) - 1
+    nodes = np.append(np.arange(0, last, NODE_STEP), last)
+    at_nodes = [
+        _state_at(model, (*values[:which], choice.values[node], *values[which + 1 :]), partition).log_density
+        for node in nodes
+    ]
+    return np.interp(np.arange(last + 1), nodes, at_nodes)
 
 
 def resample_hyperparameters(

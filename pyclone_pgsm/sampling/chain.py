@@ -25,7 +25,7 @@ from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition, log_prior
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS, AnchorProposal
-from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
+from pyclone_pgsm.samplers.hyperparameters import log_densities_of_choice, resample_hyperparameters
 from pyclone_pgsm.samplers.initial import initial_labels
 from pyclone_pgsm.sampling.moves import make_steps
 from pyclone_pgsm.sampling.settings import LARGEST_REBUILD, Settings, start_of
@@ -184,6 +184,9 @@ def advance(
         if costly and burn_in // 2 <= iteration < burn_in:
             visits.add(values)
         iteration += 1
+        if iteration == burn_in:
+            for which in model.costly_choices:
+                visits.add_density(which, log_densities_of_choice(model, values, partition, which))
         if iteration % settings.thin == 0:
             records.iteration.append(iteration)
             _save_partition(records, model, partition)

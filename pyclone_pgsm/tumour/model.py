@@ -186,6 +186,7 @@ class PyCloneModel(Model):
             num_terms = grid_size * sum(int(np.diff(loci.bounds).sum()) for loci in self._parts)
             summed_out = 1.0 if self._keeps_all else summed_out_proposals(self.index.size, num_terms)
         self.num_proposals = CONTENT_PROPOSALS * len(contents) + math.ceil(summed_out)
+        self.costly_choices = [self.num_drawn - 1] if summed_out > 0.0 and not self._keeps_all else []
         self._summed_out_share = summed_out / max(1, math.ceil(summed_out))
         bytes_per_row = grid_size * BYTES_PER_POINT
         largest_part = max(part.num_rows for part in parts) * bytes_per_row

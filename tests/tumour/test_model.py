@@ -15,8 +15,14 @@ from cases import observations, pyclone_model
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.choice import Choice, Visits
 from pyclone_pgsm.likelihoods.pyclone import PyClone
+from pyclone_pgsm.partition import build_partition
+from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood
+from pyclone_pgsm.sampling.chain import advance, start_chain
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.choices import (
     ERROR_RATE,
@@ -93,6 +99,23 @@ def test_independence_proposals_are_drawn_from_the_prior_and_from_what_was_visit
     assert visits.counts.sum() == 10
     for proposal, expected_proposal in zip(again.independence, visits.independence, strict=True):
         np.testing.assert_array_equal(proposal.log_q, expected_proposal.log_q)
+
+
+def test_a_density_is_half_of_the_visits() -> None:
+    """All, without any before."""
+    choice = Choice((1.0, 2.0, 3.0), (1.0, 1.0, 2.0), 1.0)
+    density = np.array([0.1, 0.2, 0.7])
+    for before, expected in (((), density), ((2.0, 2.0), np.array([0.05, 0.6, 0.35]))):
+        visits = Visits([ERROR_RATE, choice])
+        for value in before:
+            visits.add((1e-3, value))
+        others = visits.counts[:-3]
+        visits.add_density(1, np.log(density) - 1e5)
+        np.testing.assert_allclose(visits.counts[-3:] / visits.counts[-3:].sum(), expected, atol=1e-4)
+        np.testing.assert_array_equal(visits.counts[:-3], others)
+        again = Visits([ERROR_RATE, choice], visits.counts)
+        for proposal, same in zip(again.independence, visits.independence, strict=True):
+            np.testing.assert_array_equal(proposal.log_q, same.log_q)
 
 
 def test_half_of_the_prior_is_on_the_binomial() -> None:
@@ -303,3 +326,30 @@ def test_how_many_sets_of_tables_are_kept() -> None:
     assert tumour_model.sets_that_fit(kept // 5, 2) == 5
     assert tumour_model.sets_that_fit(kept, 3) == 3
     assert tumour_model.sets_that_fit(0, 3) == kept
+
+
+def test_the_end_of_the_burn_in_gives_the_density_of_the_error_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of its visits are then distributed as in its posterior given everything else, and stay so."""
+    assert own_model(three_samples()).costly_choices == []  # tables of all settings are kept
+    monkeypatch.setattr(tumour_model, "CACHED_BYTES", 0)
+    model = own_model(three_samples())
+    assert [model.hyperparameters[which] for which in model.costly_choices] == ["error_rate"]
+    assert pyclone_model(observations([[3], [9]], [[10], [20]]), 11, precision=50.0).costly_choices == []
+    settings = Settings(iterations=42, burn_in=40, chains=1, hyper_every=1).resolve(model.num_observations)
+    states = [start_chain(model, DirichletProcess(), settings, 0)]
+    for end in (39, 40, 41):
+        states.append(advance(model, settings, states[-1], 1, lambda done, end=end: done == end)[0])
+    before, found, after = (state.visits[-len(ERROR_RATE.values) :] for state in states[1:])
+    before[ERROR_RATE.index_of[states[2].values[-1]]] += 1
+    assert before.sum() == 20
+    log_density = []
+    for rate in ERROR_RATE.values:
+        values = (*states[2].values[:-1], rate)
+        likelihood = model.likelihood(values)
+        partition = compiled_for(build_partition, PyClone)(likelihood, states[2].labels)
+        log_density.append(partition_log_likelihood(likelihood, partition) + model.log_hyperprior(values))
+    nodes = [0, 4, 8, 12, 16, 20, 23]
+    assert len(ERROR_RATE.values) == 24
+    density = np.exp(np.interp(np.arange(24), nodes, np.array(log_density)[nodes] - max(log_density)))
+    np.testing.assert_allclose(found / 10_000, (density / density.sum() + before / 20) / 2, atol=1e-4)
+    np.testing.assert_array_equal(after, found)
