@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,11 +48,11 @@ def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collecti
     """
     path = Path(path)
     problems = FileProblems(str(path))
-    try:
-        with path.open("rb") as file:
-            start = file.read(16)
-    except (OSError, ValueError):
-        start = b""  # reading it as text will tell why
+    start = b""
+    with suppress(OSError, ValueError):  # reading it as text will tell why
+        if path.is_file():  # what is read from a pipe would be missing then
+            with path.open("rb") as file:
+                start = file.read(16)
     if start.startswith(_NPY):
         table = _read_npy(path, id_column, ignore, problems)
     elif start.startswith(_PARQUET):

@@ -278,6 +278,16 @@ def test_no_file(tmp_path: Path) -> None:
         read_matrix(str(tmp_path))
 
 
+def test_text_from_a_pipe() -> None:
+    """As with ``<(...)`` of a shell; a pipe can be read only once."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "w") as pipe:
+        pipe.write("id,x\na,1\nb,2.5\n")
+        pipe.close()
+        matrix = read_matrix(f"/dev/fd/{reading}")
+    assert (matrix.row_names, matrix.values.tolist()) == (["a", "b"], [[1.0], [2.5]])
+
+
 def test_first_twenty_and_a_count(tmp_path: Path) -> None:
     rows = [f"{i},{'NA' if i % 2 else i}" for i in range(2500)]
     lines = error_in(tmp_path, "\n".join(["x,y", *rows])).splitlines()
