@@ -168,9 +168,14 @@ def _kind(column: pa.ChunkedArray) -> pa.DataType:
 
 def _texts(column: pa.ChunkedArray, name: str, problems: FileProblems) -> list[str]:
     """Return the names in a Parquet column; bytes, which some programs write for text, are decoded as UTF-8."""
+    import pyarrow as pa
     from pyarrow import types
 
     kind = _kind(column)
+    if types.is_string(kind) or types.is_large_string(
+        kind
+    ):  # which may be damaged, and is then no UTF-8, either
+        column = column.cast(kind).cast(pa.large_binary())
     if types.is_nested(kind):
         raise problems.give_up(f"the column {name!r} of names holds {kind}; expected texts or numbers")
     texts = []

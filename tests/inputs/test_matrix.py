@@ -384,6 +384,14 @@ def test_bad_parquet(tmp_path: Path) -> None:
     assert "the table is empty" in error_in(tmp_path, parquet({"x": []}))
 
 
+def test_parquet_with_damaged_names(tmp_path: Path) -> None:
+    good = parquet({"id": ["first", "second"], "x": [1.0, 2.0]})
+    told = error_in(tmp_path, good.replace(b"first", b"fi\xffst").replace(b"second", b"s\xffcond"))
+    assert told.startswith("t.csv, row 1, column id: ")
+    assert r"fi\\xffst" in told
+    assert told.endswith(": not UTF-8; expected a text")
+
+
 # --- likelihoods --------------------------------------------------------------------------------------------
 
 
