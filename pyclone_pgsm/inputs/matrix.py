@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,11 +48,11 @@ def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collecti
     """
     path = Path(path)
     problems = FileProblems(str(path))
-    try:
-        with path.open("rb") as file:
-            start = file.read(16)
-    except (OSError, ValueError):
-        start = b""  # reading it as text will tell why
+    start = b""
+    with suppress(OSError, ValueError):  # reading it as text will tell why
+        if path.is_file():  # what is read from a pipe would be missing then
+            with path.open("rb") as file:
+                start = file.read(16)
     if start.startswith(_NPY):
         table = _read_npy(path, id_column, ignore, problems)
     elif start.startswith(_PARQUET):
@@ -167,9 +168,14 @@ def _kind(column: pa.ChunkedArray) -> pa.DataType:
 
 def _texts(column: pa.ChunkedArray, name: str, problems: FileProblems) -> list[str]:
     """Return the names in a Parquet column; bytes, which some programs write for text, are decoded as UTF-8."""
+    import pyarrow as pa
     from pyarrow import types
 
     kind = _kind(column)
+    if types.is_string(kind) or types.is_large_string(
+        kind
+    ):  # which may be damaged, and is then no UTF-8, either
+        column = column.cast(kind).cast(pa.large_binary())
     if types.is_nested(kind):
         raise problems.give_up(f"the column {name!r} of names holds {kind}; expected texts or numbers")
     texts = []

@@ -76,6 +76,8 @@ class Trace(AbstractContextManager["Trace"]):
             raise TraceError(f"{path}: there is no such file")
         if path.is_dir():
             raise TraceError(f"{path}: this is a folder; a trace is a file, mostly named trace.h5")
+        if not path.is_file():  # opening a pipe may wait for ever
+            raise TraceError(f"{path}: this is a pipe or a device; write the trace to a file")
         with held_back():
             self._open(path, likelihood)
 

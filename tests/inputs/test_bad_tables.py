@@ -519,6 +519,10 @@ def test_ids_that_cannot_be_of_one_tumour(tmp_path: Path, monkeypatch: pytest.Mo
         ({"tumour_content": True}, "`tumour_content` True: not a number"),
         ({"tumour_content": {"S1": 1.2}}, "`tumour_content` S1=1.2: out of range"),
         ({"tumour_content": {"S9": 0.5}}, "`tumour_content` is given for 'S9', but the samples are 'S1'"),
+        (
+            {"tumour_content": {"S1\udcff": 0.5}},
+            r"`tumour_content` is given for 'S1\udcff', but the samples are 'S1'",
+        ),
         ({"error_rate": 0.5}, "`error_rate` 0.5: out of range; expected the probability of a wrong base"),
         ({"error_rate": 0.0}, "`error_rate` 0: out of range"),
     ],

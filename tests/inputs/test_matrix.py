@@ -278,6 +278,16 @@ def test_no_file(tmp_path: Path) -> None:
         read_matrix(str(tmp_path))
 
 
+def test_text_from_a_pipe() -> None:
+    """As with ``<(...)`` of a shell; a pipe can be read only once."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "w") as pipe:
+        pipe.write("id,x\na,1\nb,2.5\n")
+        pipe.close()
+        matrix = read_matrix(f"/dev/fd/{reading}")
+    assert (matrix.row_names, matrix.values.tolist()) == (["a", "b"], [[1.0], [2.5]])
+
+
 def test_first_twenty_and_a_count(tmp_path: Path) -> None:
     rows = [f"{i},{'NA' if i % 2 else i}" for i in range(2500)]
     lines = error_in(tmp_path, "\n".join(["x,y", *rows])).splitlines()
@@ -372,6 +382,14 @@ def test_bad_parquet(tmp_path: Path) -> None:
     )
     assert "t.csv: the Parquet file is damaged: " in error_in(tmp_path, good[:-9])
     assert "the table is empty" in error_in(tmp_path, parquet({"x": []}))
+
+
+def test_parquet_with_damaged_names(tmp_path: Path) -> None:
+    good = parquet({"id": ["first", "second"], "x": [1.0, 2.0]})
+    told = error_in(tmp_path, good.replace(b"first", b"fi\xffst").replace(b"second", b"s\xffcond"))
+    assert told.startswith("t.csv, row 1, column id: ")
+    assert r"fi\\xffst" in told
+    assert told.endswith(": not UTF-8; expected a text")
 
 
 # --- likelihoods --------------------------------------------------------------------------------------------

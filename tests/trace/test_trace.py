@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -465,6 +466,11 @@ def _directory(path: Path) -> None:
     path.mkdir()
 
 
+def _pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 DAMAGES = {
     "short_counts": (_short_counts, "data/ref_counts: has the shape (39, 2), not (40, 2)"),
     "negative_counts": (
@@ -484,6 +490,7 @@ DAMAGES = {
         "data/grid: is not the grid of 101 prevalences of the learned prior",
     ),
     "directory": (_directory, "this is a folder"),
+    "pipe": (_pipe, "this is a pipe or a device; write the trace to a file"),
     "empty": (_empty, "not a trace of pyclone-pgsm, or damaged"),
     "text": (
         _text,

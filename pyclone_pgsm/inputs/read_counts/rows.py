@@ -90,7 +90,7 @@ def _share(
 ) -> NDArray[np.float64]:
     """Return the option's value for the sample of each row; where it has none, that of the column, or else NaN."""
     if isinstance(option, Mapping):
-        given = sample_ids.map(option).to_numpy(np.float64)
+        given = sample_ids.map(option.get).to_numpy(np.float64)
     else:
         given = np.full(len(table), np.nan if option is None else option)
     is_open = np.isnan(given)
