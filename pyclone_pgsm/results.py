@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ import pandas as pd
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.plan import Plan
-from pyclone_pgsm.analyses.results import PAGES, write_pages
+from pyclone_pgsm.analyses.results import PAGES, write_pages, write_pictures
 from pyclone_pgsm.analyses.run import Progress, fill_folder, start
 from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.errors import MissingTableError, TraceError, UsageError
@@ -277,6 +277,29 @@ class Result:
             make_folder(path.parent)
             write_pages(trace, self._found, self._tables, run, title, {"report": path})
         return path
+
+    def write_pictures(self, folder: Path | str, formats: Sequence[str] = ("png",)) -> list[Path]:
+        """Draw all pictures into a folder, instead of pictures of these names there.
+
+        Parameters
+        ----------
+        folder : Path or str
+        formats : sequence of str
+            One or more of png, pdf and svg.
+
+        Returns
+        -------
+        list of Path
+            The files.
+
+        Raises
+        ------
+        OutputError
+            They cannot be written.
+        """
+        check_path("folder", folder)
+        with self._trace() as trace:
+            return write_pictures(trace, self._found, Path(folder), formats)
 
     def __repr__(self) -> str:
         things = count(len(self.summary.labels), SUMMARISERS[self.summary.kind].observation)

@@ -154,17 +154,9 @@ def write_pages(
         write_file(pages["mqc"], (text + "\n").encode())
 
 
-def write_pictures(
-    trace_path: Path,
-    folder: Path,
-    criterion: str | None,
-    burn_in: int | None,
-    formats: Sequence[str],
-    likelihood: str | None = None,
-) -> list[Path]:
-    """Draw the pictures of a trace, and return their files; for parameters see :func:`write_results`."""
-    with replacing_together(), Trace(trace_path, likelihood) as trace:
-        result = summarize(trace, criterion, burn_in)
+def write_pictures(trace: Trace, result: Findings[Any], folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Draw the pictures of a result into a folder, instead of those there, and return their files."""
+    with replacing_together():
         _remove_pictures(folder)
         return write_files(folder, _drawing(trace, result, formats)())
 

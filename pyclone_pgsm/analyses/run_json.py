@@ -110,6 +110,7 @@ def run_report(
         "version": __version__,
         "command": command,
         "seed": options.settings.seed,
+        "seeds": sorted(set(trace.seeds)),
         "options": json.loads(options.to_json()),
         "consensus": result.criterion,
         "burn_in": result.burn_in,

@@ -151,6 +151,10 @@ def score(
     from pyclone_pgsm.scoring.truth import read_found, read_truth
     from pyclone_pgsm.scoring.truth import score as compare
 
+    if result.is_dir() and (result / "assignments.tsv").is_file():
+        raise UsageError(
+            f"score: is for tumours; {result} is a result of cluster: give a table of its clusters"
+        )
     known, found = read_truth(truth), read_found(result / "mutations.tsv" if result.is_dir() else result)
     for name, value in compare(known, found).items():
         print(f"{name}\t{value:.6g}")

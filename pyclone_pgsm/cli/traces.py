@@ -9,6 +9,7 @@ from pyclone_pgsm.cli.messages import progress_bars, require_convergence, say, s
 from pyclone_pgsm.cli.options import (
     CHAIN_OPTIONS,
     CHAINS,
+    CONCLUSION_OPTIONS,
     STATE_OPTIONS,
     SUMMARY_OPTIONS,
     WRITING_OPTIONS,
@@ -170,15 +171,17 @@ def summarize(
     require_convergence(given, [] if result.convergence.converged else [out])
 
 
-@taking(some(SUMMARY_OPTIONS, "consensus", "formats"), SKIPPED, WRITING_OPTIONS)
+@taking(some(CONCLUSION_OPTIONS, "consensus", "burn_in"), some(SUMMARY_OPTIONS, "formats"), WRITING_OPTIONS)
 def plot(
     context: typer.Context,
-    trace: Existing,
+    result: Annotated[
+        Path, typer.Argument(metavar="RESULT", help="An output folder of analyze or cluster, or a trace.")
+    ],
     out: Annotated[Path, output_option("Folder for the pictures.")],
     likelihood: FileLikelihood = None,
 ) -> None:
-    """Draw only the pictures of a trace."""
-    from pyclone_pgsm.analyses.results import write_pictures
+    """Draw only the pictures of a result."""
+    from pyclone_pgsm.opening import open_with
 
     given = context.params
     formats = parse_formats(given["formats"])
@@ -186,5 +189,6 @@ def plot(
     remove_leftovers(out)
     if out.exists() and any(out.iterdir()) and not given["force"]:
         raise OutputError(f"{out} exists already and is not empty: use `force`, or give another folder")
-    paths = write_pictures(trace, out, given["consensus"], given["burn_in"], formats, likelihood)
-    say(given, f"{len(paths)} pictures written to {out}")
+    opened = open_with(result, given["consensus"], given["burn_in"], {}, likelihood)
+    paths = opened.write_pictures(out, formats)
+    say(given, *opened.notes, f"{len(paths)} pictures written to {out}")

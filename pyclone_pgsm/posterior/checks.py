@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, betaln, chdtrc, gammaln, pdtr, pdtrc
 
 from pyclone_pgsm.inputs.problems import count, listed
-from pyclone_pgsm.inputs.read_counts.suspicions import LEAST_MUTATIONS, without_mutations
+from pyclone_pgsm.inputs.read_counts.empty_samples import LEAST_MUTATIONS, without_mutations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.posterior.states import SURE

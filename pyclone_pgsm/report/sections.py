@@ -42,8 +42,11 @@ def what_was_run(content: Content) -> Section:
     if model.get("density") == "beta-binomial" and model["precision"] is None:
         model["precision"] = "inferred"
     rows = [
-        *((name, run[name]) for name in ("version", "seed", "consensus")),
-        *((name, settings[name]) for name in ("chains", "iterations")),
+        ("version", run["version"]),
+        ("seeds" if len(run["seeds"]) > 1 else "seed", ", ".join(map(str, run["seeds"]))),
+        ("consensus", run["consensus"]),
+        ("chains", settings["chains"]),
+        ("iterations", run["convergence"]["iterations"]),
         ("burn-in", run["burn_in"]),
         *((name.replace("_", " "), _short(value)) for name, value in model.items()),
     ]

@@ -106,6 +106,7 @@ def _check_same(first: Trace, trace: Trace) -> None:
     mine, its = _must_agree(first.options), _must_agree(trace.options)
     for name in mine | its:
         if mine.get(name) != its.get(name):
+            advice = ": resume the shorter one to as many" if name == "iterations" else ""
             raise TraceError(
-                f"{trace.path}: {name} {its.get(name)!r} differs from {mine.get(name)!r} of {first.path}"
+                f"{trace.path}: {name} {its.get(name)!r} differs from {mine.get(name)!r} of {first.path}{advice}"
             )

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from made_traces import OWN, ROWS, attribute, harm, made_trace, option, put, replace
 
+from pyclone_pgsm import open_trace
 from pyclone_pgsm.analyses import run as analysis
-from pyclone_pgsm.analyses.results import write_pictures
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor
@@ -41,7 +41,7 @@ def refused(path: Path, folder: Path, thorough: bool = False) -> str:
     uses = [
         lambda: analysis.write_results(path, folder / "out", formats=()),
         lambda: analysis.resume(path, 100),
-        lambda: write_pictures(path, folder / "out", None, None, ("png",)),
+        lambda: open_trace(path).write_pictures(folder / "out"),
         lambda: merge_traces([path], folder / "all.h5"),
     ]
     for use in uses if thorough else uses[:1]:

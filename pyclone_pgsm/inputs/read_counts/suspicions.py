@@ -14,11 +14,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.special import bdtrc, chdtrc, pdtr, pdtrc
+from scipy.special import bdtrc, chdtrc
 
 from pyclone_pgsm.inputs.genome import AUTOSOMES, harmonise_chromosome
 from pyclone_pgsm.inputs.observations import CLONAL, PLACEHOLDERS, Observations, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import count, listed
+from pyclone_pgsm.inputs.read_counts.empty_samples import LEAST_MUTATIONS, normal_samples, without_reads
 
 FAR_ABOVE = 0.1
 """A variant allele frequency is far above the largest allowed by copy numbers and tumour content at this distance."""
@@ -28,9 +29,6 @@ MOST_IMPOSSIBLE = 0.5
 
 HIGH_FREQUENCY, MANY_IMPOSSIBLE = 0.7, 0.25
 """If the median frequency of the sample is above the first, the second share is enough."""
-
-LEAST_MUTATIONS = 5
-"""Samples, and groups of samples, with fewer mutations than this are not checked."""
 
 LEAST_READS, LEAST_FREQUENCY = 5, 0.05
 """A mutation with at least this many variant reads, and this share of the depth, is certainly present in a sample."""
@@ -73,11 +71,13 @@ share is written so; of a real tumour with a doubled genome it was 0.15, and 0.4
 
 MOSTLY_GAINED = 0.6
 """A sample with a larger share of its mutations on gained segments is mostly gained: the share is 0.8 and more after a
-doubling of the genome, and at most about 0.5 in other tumours. Samples with `LEAST_COUNTED` mutations are checked."""
+doubling of the genome, and at most about 0.5 in other tumours."""
+LEAST_GAINED = 10
+"""Samples with fewer mutations than this are not checked for that: by chance, most may be on gained segments."""
 
-OF_ERRORS, OF_TUMOUR, UNLIKELY = 0.003, 0.01, 0.01
-"""No mutation is present in a sample if errors of the first rate explain the variant reads, those of each mutation and
-all together, and if mutations of the second mean frequency would give as few with less than the third probability."""
+HIGH_ERROR_RATE = 0.05
+"""Larger error rates are not those of sequencing: of bases of the lowest quality that callers usually accept, Phred 20,
+0.01 are wrong."""
 
 
 def suspicions(
@@ -99,7 +99,9 @@ def suspicions(
             list(_total_as_major(observations))
             or (_mostly_gained(observations) if genotype_prior != CLONAL else ())
         ),
-        *_normal_samples(observations),
+        *normal_samples(observations),
+        *without_reads(observations),
+        *_high_error_rates(observations),
         *_same_sample_twice(observations),
         *_names_alike(observations.sample_ids),
         *_other_normal_copies(observations),
@@ -401,7 +403,7 @@ def _mostly_gained(observations: Observations) -> Iterator[str]:
     major, total = observations.major_cn, observations.major_cn + observations.minor_cn
     gained = observations.has_data & (major >= 2) & (total > observations.normal_cn)
     num_counted = observations.has_data.sum(axis=0)
-    mostly = (num_counted >= LEAST_COUNTED) & (gained.sum(axis=0) > MOSTLY_GAINED * num_counted)
+    mostly = (num_counted >= LEAST_GAINED) & (gained.sum(axis=0) > MOSTLY_GAINED * num_counted)
     if not mostly.any():
         return
     samples = listed(list(compress(observations.sample_ids, mostly)))
@@ -413,25 +415,11 @@ def _mostly_gained(observations: Observations) -> Iterator[str]:
     )
 
 
-def without_mutations(alt_counts: NDArray[np.int64], depth: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return (D,) in which samples no mutation is present, by variant reads and depths (T, D); none if in all."""
-    reads, total, num_counted = alt_counts.sum(axis=0), depth.sum(axis=0), (depth > 0).sum(axis=0)
-    by_errors = bdtrc(np.maximum(alt_counts - 1, 0), np.maximum(depth, 1), OF_ERRORS)
-    explained = ((alt_counts == 0) | (by_errors * num_counted > UNLIKELY)).all(axis=0)
-    explained &= (reads == 0) | (pdtrc(np.maximum(reads - 1, 0), OF_ERRORS * total) > UNLIKELY)
-    found = explained & (num_counted >= LEAST_MUTATIONS) & (pdtr(reads, OF_TUMOUR * total) < UNLIKELY)
-    return found & ~found.all()
-
-
-def _normal_samples(observations: Observations) -> Iterator[str]:
-    """Suspect samples of normal cells, in which no mutation is present."""
-    known = observations.has_data
-    found = without_mutations(
-        np.where(known, observations.alt_counts, 0), np.where(known, observations.depth, 0)
-    )
-    if found.any():
+def _high_error_rates(observations: Observations) -> Iterator[str]:
+    """Suspect error rates that are too high."""
+    largest = np.where(observations.has_data, np.nan_to_num(observations.error_rate), 0.0).max(axis=0)
+    if samples := list(compress(observations.sample_ids, largest > HIGH_ERROR_RATE)):
         yield (
-            "is a normal sample among those of the tumour? No mutation is present in "
-            f"{listed(list(compress(observations.sample_ids, found)))}: errors explain the variant reads. No cluster "
-            "can be clonal there, so that the tumour has no trunk; leave out what has no tumour cells"
+            f"the error rate is up to {largest.max():g} in {listed(samples)}: is that the probability that a read "
+            "shows a wrong base? It is seldom above 0.01, and one that is too high hides subclones"
         )

@@ -234,12 +234,15 @@ def _without_normal_copies(
 ) -> list[_Rule]:
     """Return the rules for mutations where normal cells have no copies, an unknown number, or more than elsewhere."""
     chroms = found.given["chrom"].tolist()
+    expected = "Expected is a segment of its own"
+    if sex is None:
+        expected += ", unless the patient is a woman; give `sex`"
 
     def pseudo_autosomal(row: int) -> str:
         return (
             f"in a pseudo-autosomal region of chromosome {chroms[row]}, of which normal cells have two copies, but "
             f"most of its segment ({found.where(found.segment[row])}) lies outside, where those of a man have one: "
-            "the copies of the region are not known. Expected is a segment of its own, or `sex` female"
+            f"the copies of the region are not known. {expected}"
         )
 
     def doubtful(row: int) -> str:

@@ -176,7 +176,8 @@ def test_segment_of_a_man_over_a_pseudo_autosomal_region_and_the_rest(sex) -> No
         assert reason(variants((chrom, position)), whole, sex=sex) == (
             f"in a pseudo-autosomal region of chromosome {chrom}, of which normal cells have two copies, but most of "
             f"its segment (row {row} of s.tsv) lies outside, where those of a man have one: the copies of the region "
-            "are not known. Expected is a segment of its own, or `sex` female"
+            "are not known. Expected is a segment of its own"
+            + ("" if sex else ", unless the patient is a woman; give `sex`")
         )
     mutation = variants(("X", 1_000_000))
     assert copies(join(mutation, whole, sex="female")[0]) == [(1, 0, 2)]
