@@ -120,7 +120,8 @@ def validate(context: typer.Context, inputs: Inputs = None) -> None:
 
         reading = read(tumour, given)
         warn(reading.warnings, tumour.name)
-        for line in [*count_summary(reading.observations, reading.left_out), *reading.notes]:
+        counted = count_summary(reading.observations, reading.left_out, reading.content)
+        for line in [*counted, *reading.notes]:
             print(with_options(line))
         for entry in reading.left_out:
             place = f"{entry.file}, row {entry.row}" if entry.row is not None else entry.file

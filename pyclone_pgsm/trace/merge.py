@@ -106,7 +106,8 @@ def _check_same(first: Trace, trace: Trace) -> None:
     mine, its = _must_agree(first.options), _must_agree(trace.options)
     for name in mine | its:
         if mine.get(name) != its.get(name):
-            advice = ": resume the shorter one to as many" if name == "iterations" else ""
+            both_fixed = name == "iterations" and "auto" not in (mine[name], its[name])
+            advice = ": resume the shorter one to as many" if both_fixed else ""
             raise TraceError(
                 f"{trace.path}: {name} {its.get(name)!r} differs from {mine.get(name)!r} of {first.path}{advice}"
             )

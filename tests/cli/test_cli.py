@@ -281,13 +281,20 @@ def test_an_output_folder_stands_for_its_trace(table, tmp_path):
     assert "use --force" in refused("summarize", out, "-o", out)
     assert call("summarize", out, "-o", out, "--no-plots", "--force").exit_code == 0
     assert call("plot", out, "-o", plots, "--format", "svg").exit_code == 0
+    call("summarize", out, "-o", out, "--force", "--consensus", "map", "--burn-in", 44)
+    concluded = (out / "plots" / "traces.png").read_bytes()
+    for drawn, is_same in ((out, True), (out / "trace.h5", False)):
+        call("plot", drawn, "-o", plots, "--force")
+        assert ((plots / "traces.png").read_bytes() == concluded) is is_same
     call("run", table, "-o", tmp_path / "second.h5", *SHORT, "--seed", 2)
     call("resume", tmp_path / "second.h5", "--iterations", 45)
     assert call("merge", out, tmp_path / "second.h5", "-o", merged).stdout.startswith("4 chains written")
     assert "is an input, which the output would replace" in refused(
         "merge", out, merged, "-o", out / "trace.h5", "--force"
     )
-    for verb in ("resume", "summarize", "plot", "merge"):
+    for verb in ("report", "plot"):
+        assert f"{plots}: holds no trace.h5" in refused(verb, plots, "-o", tmp_path / "new")
+    for verb in ("resume", "summarize", "merge"):
         options = [] if verb == "resume" else ["-o", tmp_path / "new"]
         assert f"{plots}: this is a folder; a trace is a file" in refused(verb, plots, *options)
 

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.cli.messages import with_options
 from pyclone_pgsm.inputs.observations import Observations
-from pyclone_pgsm.inputs.read_counts.suspicions import suspicions, without_mutations
+from pyclone_pgsm.inputs.read_counts.empty_samples import without_mutations
+from pyclone_pgsm.inputs.read_counts.suspicions import suspicions
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
@@ -86,7 +87,8 @@ def test_a_sample_given_twice() -> None:
     depth = data.ref_counts + np.array([0, 0, 1])
     assert suspicions(replace(data, ref_counts=depth)) == []
     data.has_data[:, [0, 2]] = False
-    assert suspicions(data) == []
+    (text,) = suspicions(data)
+    assert text.startswith("no mutation has reads in 'S0', 'S2': ")
 
 
 def test_normal_copies_of_one_patient() -> None:
@@ -251,6 +253,44 @@ def test_mostly_gained() -> None:
     assert (
         suspicions(replace(data, major_cn=major + 1, minor_cn=np.zeros_like(alt))) == []
     )  # 2 + 0 is no gain
+
+
+def test_ten_mutations_tell_that_most_are_gained() -> None:
+    for number in (9, 10):
+        data = observed(np.full((number, 1), 30))
+        found = suspicions(replace(data, major_cn=np.full((number, 1), 2)))
+        assert len(found) == (number == 10)
+
+
+def test_a_sample_without_reads() -> None:
+    """Whether its rows are left out, or there are some without reads."""
+    alt = np.full((12, 3), 30)
+    data = observed(alt)
+    known = np.ones_like(alt, bool)
+    known[:, 1] = False
+    nothing = np.where(known, data.ref_counts, 0), np.where(known, alt, 0)
+    unread = replace(data, ref_counts=nothing[0], alt_counts=nothing[1])
+    for each in (replace(data, has_data=known), unread):
+        assert suspicions(each)[-1].startswith(
+            "no mutation has reads in 'S1': the prevalences there are those of"
+        )
+    known[3, 1] = True
+    assert not any("has reads" in text for text in suspicions(replace(data, has_data=known)))
+
+
+def test_error_rates_far_above_those_of_sequencing() -> None:
+    """Unknown ones, NaN, raise no suspicion, nor do those of missing rows."""
+    data = observed(np.full((12, 2), 30))
+    data.error_rate[0] = np.nan
+    data.error_rate[1] = 0.05
+    assert suspicions(data) == []
+    data.error_rate[2, 1] = 0.3
+    (text,) = suspicions(data)
+    assert text.startswith(
+        "the error rate is up to 0.3 in 'S1': is that the probability that a read shows a wrong"
+    )
+    data.has_data[2, 1] = False
+    assert suspicions(data) == []
 
 
 def test_total_copies_as_major_ones() -> None:

@@ -328,6 +328,7 @@ def test_merged_chains_go_on_as_they_would_apart(traces, tmp_path):
         ({"model": analysis.ModelOptions(density="binomial")}, "density 'binomial' differs from"),
         ({"model": analysis.ModelOptions(outlier_prob=0.1)}, "outlier_prob 0.1 differs from None of"),
         ({"iterations": 61}, "iterations 61 differs from 60 of"),
+        ({"iterations": 61}, ".h5: resume the shorter one to as many"),
         ({"iterations": None, "max_iterations": 20, "burn_in": 9}, "iterations 'auto' differs from 60 of"),
         ({"burn_in": 20}, "burn_in 20 differs from 30 of"),
         ({"thin": 2}, "thin 2 differs from 1 of"),

@@ -18,7 +18,7 @@ from pyclone_pgsm.inputs.problems import FileProblems, count, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
 from pyclone_pgsm.inputs.read_counts.rows import STYLE, rows_of
 from pyclone_pgsm.inputs.text import read_each
-from pyclone_pgsm.inputs.tumour_content import ContentOption, by_name, checked_means
+from pyclone_pgsm.inputs.tumour_content import ContentOption, by_name, checked_means, uncertain
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
 from pyclone_pgsm.ranges import check_choice, check_kind, check_path
 
@@ -166,11 +166,14 @@ def read_sources(
     return observations, left_out
 
 
-def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> list[str]:
+def count_summary(
+    observations: Observations, left_out: Sequence[LeftOut], tumour_content: ContentOption = None
+) -> list[str]:
     """Summarise what was read in a few lines of text: the totals, then each sample.
 
-    ``left_out`` is the second result of `read_tables`.
+    ``left_out`` is the second result of `read_tables`, ``tumour_content`` what it was given.
     """
+    inferred = uncertain(tumour_content, observations.sample_ids)
     has_data = observations.has_data
     lines = [
         f"{count(observations.num_samples, 'sample')}, "
@@ -185,6 +188,7 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
             depth = np.median(observations.depth[used, place])
             content = observations.tumour_content[used, place]
             span = f"{content.min():g}" + (f" to {content.max():g}" if content.min() < content.max() else "")
+            span += f"±{inferred[sample].sd:g}" if sample in inferred else ""
             line += f", median depth {depth:g}, tumour content {span}"
         if subclonal := int((used & (observations.subclonal_fraction[:, place] > 0)).sum()):
             line += f", {subclonal} with subclonal copy number"
