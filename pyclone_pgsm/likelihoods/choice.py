@@ -191,12 +191,16 @@ class Visits:
             self.independence[which] = choice.independence_proposal(counts)
 
     def add_density(self, which: int, log_density: NDArray[np.float64]) -> None:
-        """Let half of the visits of a choice be distributed like a density, given as its logarithm (V,)."""
+        """Let equal parts of the visits of a choice be those made, like a density, and uniform.
+
+        The density is given as its logarithm (V,). It is that of one moment; the uniform part, and the prior, let the
+        chain leave a value that the density underestimates.
+        """
         counts = self._counts[which]
-        shares = softmax(log_density)
+        parts = [softmax(log_density), np.full(len(counts), 1.0 / len(counts))]
         if counts.any():
-            shares = (shares + counts / counts.sum()) / 2.0
-        counts[:] = np.rint(FINE_COUNTS * shares)
+            parts.append(counts / counts.sum())
+        counts[:] = np.rint(FINE_COUNTS * np.mean(parts, axis=0))
         self.independence[which] = self._choices[which].independence_proposal(counts)
 
     @property

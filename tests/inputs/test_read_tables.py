@@ -376,7 +376,9 @@ def test_summary_of_varying_tumour_content(write: Any) -> None:
         "S1: 2 mutations with data, median depth 8, tumour content 0.6 to 0.8",
     ]
     content = Uncertain(0.7, 0.05)
-    assert count_summary(*read_tables([path], tumour_content=content), content)[1].endswith("tumour content 0.7±0.05")
+    assert count_summary(*read_tables([path], tumour_content=content), content)[1].endswith(
+        "tumour content 0.7±0.05"
+    )
 
 
 @pytest.mark.parametrize("name", ["S1.tsv", "S1.csv.gz", "S1.TSV.bgz"])

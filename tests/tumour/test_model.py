@@ -101,11 +101,13 @@ def test_independence_proposals_are_drawn_from_the_prior_and_from_what_was_visit
         np.testing.assert_array_equal(proposal.log_q, expected_proposal.log_q)
 
 
-def test_a_density_is_half_of_the_visits() -> None:
-    """All, without any before."""
+def test_a_density_is_a_third_of_the_visits() -> None:
+    """Half, without any before; the rest is uniform."""
     choice = Choice((1.0, 2.0, 3.0), (1.0, 1.0, 2.0), 1.0)
     density = np.array([0.1, 0.2, 0.7])
-    for before, expected in (((), density), ((2.0, 2.0), np.array([0.05, 0.6, 0.35]))):
+    uniform = np.full(3, 1 / 3)
+    visited = np.array([0.0, 1.0, 0.0])
+    for before, expected in (((), (density + uniform) / 2), ((2.0, 2.0), (density + uniform + visited) / 3)):
         visits = Visits([ERROR_RATE, choice])
         for value in before:
             visits.add((1e-3, value))
@@ -329,7 +331,7 @@ def test_how_many_sets_of_tables_are_kept() -> None:
 
 
 def test_the_end_of_the_burn_in_gives_the_density_of_the_error_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of its visits are then distributed as in its posterior given everything else, and stay so."""
+    """A third of its visits are then distributed as in its posterior given everything else, and stay so."""
     assert own_model(three_samples()).costly_choices == []  # tables of all settings are kept
     monkeypatch.setattr(tumour_model, "CACHED_BYTES", 0)
     model = own_model(three_samples())
@@ -351,5 +353,7 @@ def test_the_end_of_the_burn_in_gives_the_density_of_the_error_rate(monkeypatch:
     nodes = [0, 4, 8, 12, 16, 20, 23]
     assert len(ERROR_RATE.values) == 24
     density = np.exp(np.interp(np.arange(24), nodes, np.array(log_density)[nodes] - max(log_density)))
-    np.testing.assert_allclose(found / 10_000, (density / density.sum() + before / 20) / 2, atol=1e-4)
+    np.testing.assert_allclose(
+        found / 10_000, (density / density.sum() + before / 20 + 1 / 24) / 3, atol=1e-4
+    )
     np.testing.assert_array_equal(after, found)
