@@ -10,6 +10,8 @@ from typing import Any, NoReturn, TypeGuard
 
 from pyclone_pgsm.errors import UsageError
 
+PICTURE_FORMATS = "png", "pdf", "svg"
+
 _TOO_MANY_ITERATIONS = "no chain can run that long"
 _TOO_SLOW = "an iteration would take too long; run more iterations instead, which are also saved"
 _TOO_MANY_STATES = "the number of states of a particle grows with the number of partitions of the anchors"

@@ -35,7 +35,7 @@ from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import SUMMARISERS, Findings, summarize
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.priors import REGISTRY, CustomPrior, DirichletProcess, Prior
-from pyclone_pgsm.ranges import check_kind, check_path, refuse
+from pyclone_pgsm.ranges import PICTURE_FORMATS, check_choice, check_kind, check_path, refuse
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import Interrupted
 from pyclone_pgsm.trace import RunOptions, Trace
@@ -294,10 +294,14 @@ class Result:
 
         Raises
         ------
+        UsageError
+            A format is another.
         OutputError
             They cannot be written.
         """
         check_path("folder", folder)
+        for name in formats:
+            check_choice("formats", name, PICTURE_FORMATS)
         with self._trace() as trace:
             return write_pictures(trace, self._found, Path(folder), formats)
 

@@ -404,6 +404,15 @@ def test_errors_reach_other_processes(problem: PycloneError) -> None:
         assert repr(vars(again)) == repr(vars(problem))
 
 
+def test_pictures_of_a_result(result: Result, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"`formats` 'gif': must be one of png, pdf, svg"):
+        result.write_pictures(tmp_path / "pictures", ("png", "gif"))
+    assert not (tmp_path / "pictures").exists()
+    files = result.write_pictures(tmp_path / "pictures", ("svg",))
+    assert sorted(files) == sorted((tmp_path / "pictures").iterdir())
+    assert {path.suffix for path in files} == {".svg"}
+
+
 def test_display(result: Result, clustered: Result) -> None:
     for each in (result, clustered):
         shown = each._repr_html_()

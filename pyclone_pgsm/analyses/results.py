@@ -27,6 +27,7 @@ from pyclone_pgsm.files import (
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import Findings, summarize
 from pyclone_pgsm.processes import beside
+from pyclone_pgsm.ranges import PICTURE_FORMATS
 from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tsv import write_table
@@ -171,7 +172,7 @@ def _remove_tables(folder: Path, kind: str) -> None:
 
 
 def _files_of_pictures(folder: Path) -> list[Path]:
-    return [folder / f"{name}.{ending}" for name in PICTURES for ending in ("png", "pdf", "svg")]
+    return [folder / f"{name}.{ending}" for name in PICTURES for ending in PICTURE_FORMATS]
 
 
 def _remove_pictures(folder: Path) -> None:

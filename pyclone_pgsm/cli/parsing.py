@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.text import file_stem
-from pyclone_pgsm.ranges import Effects, check_effects
+from pyclone_pgsm.ranges import PICTURE_FORMATS, Effects, check_effects
 
 if TYPE_CHECKING:
     import typer
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pyclone_pgsm.sampling.settings import Settings
 
 LONGEST_SHOWN = 60
-PICTURE_FORMATS = ("png", "pdf", "svg")
 
 
 def parse_number(name: str, text: str, word: str, kind: type[float] | type[int]) -> Any:

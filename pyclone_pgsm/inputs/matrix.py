@@ -172,10 +172,8 @@ def _texts(column: pa.ChunkedArray, name: str, problems: FileProblems) -> list[s
     from pyarrow import types
 
     kind = _kind(column)
-    if types.is_string(kind) or types.is_large_string(
-        kind
-    ):  # which may be damaged, and is then no UTF-8, either
-        column = column.cast(kind).cast(pa.large_binary())
+    if types.is_string(kind) or types.is_large_string(kind):
+        column = column.cast(kind).cast(pa.large_binary())  # a damaged text is no UTF-8, either
     if types.is_nested(kind):
         raise problems.give_up(f"the column {name!r} of names holds {kind}; expected texts or numbers")
     texts = []

@@ -14,6 +14,7 @@ from small_runs import matrix, run_matrix, without_waiting
 from test_cli import call, refused
 
 from pyclone_pgsm.analyses.matrix import MatrixAnalysis
+from pyclone_pgsm.analyses.run import write_results
 from pyclone_pgsm.analyses.tables import mixture_table
 from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.likelihoods.registry import installed_likelihoods
@@ -379,6 +380,13 @@ def test_thresholds_of_tumours_are_refused(tmp_path):
     told = refused("report", trace, "-o", tmp_path / "out", "--present-above", 0.1)
     assert f"thresholds are for tumours; {trace} is of 'normal'" in told
     assert not (tmp_path / "out").exists()
+
+
+def test_a_result_is_not_scored_as_a_tumour(tmp_path):
+    write_results(run_matrix(tmp_path / "trace.h5"), tmp_path, formats=())
+    truth = tmp_path / "truth.tsv"
+    truth.write_text("mutation_id\tcluster\nm0\t0\n")
+    assert f"score: is for tumours; {tmp_path} is a result of cluster" in refused("score", tmp_path, truth)
 
 
 def test_what_cannot_be_inferred(points, tmp_path):
