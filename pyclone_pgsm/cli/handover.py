@@ -151,7 +151,7 @@ def score(
     from pyclone_pgsm.scoring.truth import read_found, read_truth
     from pyclone_pgsm.scoring.truth import score as compare
 
-    if result.is_dir() and (result / "assignments.tsv").is_file():
+    if (result / "assignments.tsv").is_file():
         raise UsageError(
             f"score: is for tumours; {result} is a result of cluster: give a table of its clusters"
         )

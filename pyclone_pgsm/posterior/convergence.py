@@ -108,8 +108,7 @@ def verdict_of(trace: Trace, burn_in: int | None = None) -> Verdict:
 def common_iterations(trace: Trace) -> int:
     """Return the number of iterations that every chain has done, as far as the saved ones tell."""
     saved, settings = min(chain.last_iteration for chain in trace.chains), trace.options.settings
-    wanted = settings.lengths[0]
-    return wanted if saved == wanted // settings.thin * settings.thin else saved
+    return settings.lengths[0] if saved == settings.last_saved else saved
 
 
 def verdict_line(verdict: Verdict) -> str:

@@ -144,9 +144,8 @@ def _doubts_of_length(trace: Trace, verdict: Verdict) -> Iterator[str]:
     """Warn if chains are shorter than requested, or were to run until convergence and have not converged."""
     settings = trace.options.settings
     if not settings.until_converged:
-        wanted = settings.lengths[0]
-        saved = wanted // settings.thin * settings.thin
-        short = [str(k) for k, chain in enumerate(trace.chains) if chain.last_iteration != saved]
+        wanted, last = settings.lengths[0], settings.last_saved
+        short = [str(k) for k, chain in enumerate(trace.chains) if chain.last_iteration != last]
         if short:
             yield f"chains {', '.join(short)} have not done all {wanted} iterations: {how_to_lengthen(trace)}"
     elif not verdict.converged:

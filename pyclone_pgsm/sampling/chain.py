@@ -39,8 +39,9 @@ class ChainState:
     ``prior`` and ``values`` (those of the likelihood) have the current hyperparameters.
 
     ``visits`` (V,) counts how often the chain took each value of the model's choices in the second half of the burn-in
-    (:class:`~pyclone_pgsm.likelihoods.choice.Visits`); it is empty at the start. ``outliers`` (T,) says which
-    observations are outliers, None if the model has none. Outliers have labels like the others.
+    (:class:`~pyclone_pgsm.likelihoods.choice.Visits`), and at its end is changed for the model's costly choices; it is
+    empty at the start. ``outliers`` (T,) says which observations are outliers, None if the model has none. Outliers
+    have labels like the others.
     """
 
     iteration: int

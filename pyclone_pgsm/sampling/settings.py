@@ -345,6 +345,11 @@ class Settings:
         return [Path(self.start)] if is_file(self.start) else []
 
     @property
+    def last_saved(self) -> int:
+        """Number of the last iteration that is saved of a chain of full length."""
+        return self.lengths[0] // self.thin * self.thin
+
+    @property
     def lengths(self) -> tuple[int, int]:
         """Iterations and burn-in of resolved settings."""
         if self.iterations is None or self.burn_in is None:
