@@ -38,24 +38,24 @@ def log_predictives_of(likelihood, partition, slots, i):
 
 
 @inner(nogil=True)
-def close_anchors(likelihood, partition, rng):
-    """Draw an ordered pair of anchors from h(s | c); both are the same if there is no second one."""
+def member_of_random_block(partition, rng):
+    """Draw a block uniformly and one of its members; return all members and the place of this one among them."""
     slot = partition.active[int(rng.random() * partition.counter[0])]
     members = members_of(partition.labels, (slot,), partition.sizes[slot])
-    place = int(rng.random() * len(members))
-    first = members[place]
-    if rng.random() < 0.5:
-        if len(members) == 1:
-            return first, first
-        other_place = int(rng.random() * (len(members) - 1))
-        return first, members[other_place + (other_place >= place)]
+    return members, int(rng.random() * len(members))
+
+
+@inner(nogil=True)
+def anchor_in_close_block(likelihood, partition, first, rng):
+    """Draw the second anchor from another block b in proportion to L(y_i | y_b); the first if there is none."""
+    slot = partition.labels[first]
     others = other_blocks(partition, slot, slot)
     if len(others) == 0:
-        return first, first
+        return first
     log_p = log_predictives_of(likelihood, partition, others, first)
     largest = log_p.max()
     if largest == -np.inf:
-        return first, first
+        return first
     total = 0.0
     for b in range(len(others)):
         log_p[b] = math.exp(log_p[b] - largest)
@@ -66,7 +66,32 @@ def close_anchors(likelihood, partition, rng):
         remainder -= log_p[chosen]
         chosen += 1
     members = members_of(partition.labels, (others[chosen],), partition.sizes[others[chosen]])
-    return first, members[int(rng.random() * len(members))]
+    return members[int(rng.random() * len(members))]
+
+
+@inner(nogil=True)
+def close_anchors(likelihood, partition, rng):
+    """Draw an ordered pair of anchors from h(s | c); both are the same if there is no second one."""
+    members, place = member_of_random_block(partition, rng)
+    first = members[place]
+    if rng.random() < 0.5:
+        if len(members) == 1:
+            return first, first
+        other_place = int(rng.random() * (len(members) - 1))
+        return first, members[other_place + (other_place >= place)]
+    return first, anchor_in_close_block(likelihood, partition, first, rng)
+
+
+@inner(**ALLOCATING)
+def log_probability_of_block(likelihood, partition, first, slot, others):
+    """Return the log of the probability that :func:`anchor_in_close_block` takes this block, not one of `others`."""
+    log_chosen = likelihood.log_predictive(partition.stats[slot], first, -np.inf)
+    if log_chosen == -np.inf:
+        return -np.inf
+    total = 1.0
+    for log_p in log_predictives_of(likelihood, partition, others, first):
+        total += math.exp(min(log_p - log_chosen, LARGEST_EXPONENT))
+    return -math.log(total)
 
 
 @inner(**ALLOCATING)
@@ -84,17 +109,14 @@ def log_anchor_odds(likelihood, partition, first, second_slot, others, sizes):
     sizes : (2,) int64
         Sizes of the two blocks.
     """
-    log_chosen = likelihood.log_predictive(partition.stats[second_slot], first, -np.inf)
+    log_chosen = log_probability_of_block(likelihood, partition, first, second_slot, others)
     if log_chosen == -np.inf:
         return -np.inf
-    total = 1.0
-    for log_p in log_predictives_of(likelihood, partition, others, first):
-        total += math.exp(min(log_p - log_chosen, LARGEST_EXPONENT))
     n = sizes[0] + sizes[1]
     num_others = len(others)
     return (
         math.log((num_others + 1) / (num_others + 2))
-        - math.log(total)
+        + log_chosen
         + math.log(n)
         + math.log(n - 1)
         - math.log(sizes[0])

@@ -4,6 +4,7 @@ An entry prepares a move for a chain and returns a :data:`Step`. All steps have 
 partition and a :class:`MoveInfo`.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -97,8 +98,8 @@ def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposa
 
 
 def exchange_members(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
-    """Make the step of exchanges of members between two blocks, as many as moves of close blocks."""
-    times = settings.close_moves or 0
+    """Make the step of exchanges of members between two blocks, half as many as moves of close blocks."""
+    times = math.ceil((settings.close_moves or 0) / 2)
     return lambda likelihood, prior, partition, rng: (
         partition,
         MoveInfo(times, model.exchange(likelihood, prior, partition, times, rng), 0, 0),

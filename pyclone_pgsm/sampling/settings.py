@@ -69,7 +69,7 @@ PARTICLES = 20
 MANY_OBSERVATIONS = 5000
 """With more observations, a particle Gibbs move takes as long as a sweep, and changes less than a merge-split move."""
 HUGE = 200_000
-"""With more observations, eight moves of close blocks and as many exchanges take four times as long as a sweep, and a
+"""With more observations, eight moves of close blocks and four exchanges take four times as long as a sweep, and a
 run ends after its largest number of iterations."""
 APART = "apart"
 """Value of ``init`` with which each chain starts differently."""
@@ -118,8 +118,8 @@ class Settings:
         Number of split-merge moves per iteration, for samplers that have them. None: chosen by :meth:`resolve`.
     close_moves : int or None
         Number of merge-split moves per iteration with anchors in close blocks
-        (:mod:`pyclone_pgsm.samplers.close_blocks`), for samplers that have split-merge moves, and of exchanges
-        between blocks, for models that have them. None: chosen by :meth:`resolve`.
+        (:mod:`pyclone_pgsm.samplers.close_blocks`), for samplers that have split-merge moves. Models that
+        have exchanges between blocks make half as many of these. None: chosen by :meth:`resolve`.
     particles : int
         N of the particle Gibbs kernel.
     resample_threshold : float or None

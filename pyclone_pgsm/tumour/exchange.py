@@ -13,10 +13,12 @@ the union of the blocks and all other blocks, the density
                          prod over the other members k of [w L(y_k | phi_a) + (1 - w) L(y_k | phi_b)].
 
 A move draws w ~ Beta(|a| + delta, |b| + delta) and phi, independent of each other given the present allocation, makes
-Metropolis steps for this density, and draws the allocation given the new w and phi. The anchors are drawn independently
-of the partition, so the move needs no further correction. The steps are reversible, because each changes a coordinate
-drawn at random: so a move may be given up for any condition on w and phi that is applied to its start and to its end
-alike. With a fixed order of the coordinates it might not.
+Metropolis steps for this density, and draws the allocation given the new w and phi. The steps are reversible, because
+each changes a coordinate drawn at random: so a move may be given up for any condition on w and phi that is applied to
+its start and to its end alike. With a fixed order of the coordinates it might not.
+
+Block a is drawn uniformly, i uniformly from its members, and j as :func:`~.close_blocks.anchor_in_close_block` does. As
+these anchors depend on the partition, the new allocation is accepted with the ratio of their probabilities h(i, j | c).
 
 Shapes: D samples, n other members.
 """
@@ -30,6 +32,12 @@ from numpy.typing import NDArray
 from pyclone_pgsm.jit.compiling import ALLOCATING, LEAF, inner
 from pyclone_pgsm.likelihoods.pyclone.prevalences import draw_point
 from pyclone_pgsm.partition import copy_row
+from pyclone_pgsm.samplers.close_blocks import (
+    anchor_in_close_block,
+    log_probability_of_block,
+    member_of_random_block,
+    other_blocks,
+)
 from pyclone_pgsm.samplers.split_merge import closure_of
 
 STEPS = 200  # Metropolis steps of a move
@@ -80,10 +88,11 @@ class Mixture(NamedTuple):
 
 
 @inner(nogil=True)
-def draw_pair(partition, rng):
-    """Draw two anchors uniformly; the pair has no members if they are in one block, or too few or too many to move."""
-    T = len(partition.labels)
-    anchors = np.array([int(rng.random() * T), int(rng.random() * T)])
+def draw_pair(likelihood, partition, rng):
+    """Draw anchors in two close blocks; the pair has no members if there are none, too few or too many to move."""
+    candidates, place = member_of_random_block(partition, rng)
+    first = candidates[place]
+    anchors = np.array([first, anchor_in_close_block(likelihood, partition, first, rng)])
     closure, slots, num_blocks = closure_of(partition, anchors)
     n = len(closure) - 2
     if num_blocks == 1 or not LEAST_MEMBERS <= n <= MOST_MEMBERS:
@@ -249,14 +258,24 @@ def metropolis_step(likelihood, pair, delta, mixture, proposed, rng):
 
 
 @inner(nogil=True)
-def allocate_members(likelihood, partition, pair, mixture, rng):
-    """Draw the allocation of the members given share and prevalences; return how many of them moved."""
+def draw_allocation(mixture, rng):
+    """Draw which members are in the first block, given share and prevalences."""
+    n = len(mixture.totals)
+    are_first = np.empty(n, np.bool_)
+    for k in range(n):
+        are_first[k] = rng.random() * mixture.totals[k] < component(mixture, 0, k)
+    return are_first
+
+
+@inner(nogil=True)
+def allocate_members(likelihood, partition, pair, are_first):
+    """Put members into the first block if `are_first`, (n,), which then says where they were; return how many moved."""
     moved = 0
     for k in range(len(pair.members)):
         i = pair.members[k]
         source = partition.labels[i]
-        first = rng.random() * mixture.totals[k] < component(mixture, 0, k)
-        target = pair.slots[0] if first else pair.slots[1]
+        target = pair.slots[0] if are_first[k] else pair.slots[1]
+        are_first[k] = source == pair.slots[0]
         if source == target:
             continue
         likelihood.remove(partition.stats[source], i)
@@ -269,8 +288,16 @@ def allocate_members(likelihood, partition, pair, mixture, rng):
 
 
 @inner(nogil=True)
+def log_anchor_probability(likelihood, partition, pair):
+    """Return log h(i, j | c), up to a constant."""
+    others = other_blocks(partition, pair.slots[0], pair.slots[1])
+    log_p = log_probability_of_block(likelihood, partition, pair.anchors[0], pair.slots[1], others)
+    return log_p - math.log(partition.sizes[pair.slots[0]]) - math.log(partition.sizes[pair.slots[1]])
+
+
+@inner(nogil=True)
 def exchange_pair(likelihood, partition, pair, delta, rng):
-    """Make a move of two blocks; return how many members moved."""
+    """Make a move of two blocks; return how many members moved, 0 if the move was given up or rejected."""
     n, D = len(pair.members), likelihood.index.shape[1]
     sizes = partition.sizes
     share = rng.beta(sizes[pair.slots[0]] + delta, sizes[pair.slots[1]] + delta)
@@ -291,17 +318,24 @@ def exchange_pair(likelihood, partition, pair, delta, rng):
         metropolis_step(likelihood, pair, delta, mixture, proposed, rng)
     if is_separate(likelihood, mixture.share[0], mixture.points, tested):
         return 0
-    return allocate_members(likelihood, partition, pair, mixture, rng)
+    log_before = log_anchor_probability(likelihood, partition, pair)
+    are_first = draw_allocation(mixture, rng)
+    moved = allocate_members(likelihood, partition, pair, are_first)
+    log_after = log_anchor_probability(likelihood, partition, pair)
+    if math.log1p(-rng.random()) < log_after - log_before:
+        return moved
+    allocate_members(likelihood, partition, pair, are_first)
+    return 0
 
 
 def exchange(likelihood, partition, delta, times, rng):
-    """Make the moves of `times` pairs of anchors, in place; return how many changed the partition.
+    """Make the moves of `times` pairs of close blocks, in place; return how many changed the partition.
 
     `delta` is that of the prior, see :func:`delta_of_prior`.
     """
     changed = 0
     for _ in range(times):
-        pair = draw_pair(partition, rng)
+        pair = draw_pair(likelihood, partition, rng)
         if len(pair.members) > 0:
             changed += exchange_pair(likelihood, partition, pair, delta, rng) > 0
     return changed

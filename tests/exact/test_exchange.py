@@ -66,7 +66,14 @@ def sound_steps() -> Steps:
 
 
 def steps_with(faults: dict[str, Fault]) -> Steps:
-    inner = ("propose_share", "propose_points", "metropolis_step", "allocate_members", "exchange_pair")
+    inner = (
+        "propose_share",
+        "propose_points",
+        "metropolis_step",
+        "draw_allocation",
+        "allocate_members",
+        "exchange_pair",
+    )
     build = compile_inner(build_partition)
     return make_steps(build, with_faults(exchange_module, "exchange", faults, (), inner))
 
@@ -131,11 +138,14 @@ FAULTS = CONSTANTS | {
         "rng.beta(sizes[pair.slots[0]] + delta,", "rng.beta((1 if BROKEN else sizes[pair.slots[0]]) + delta,"
     ),
     "members allocated without the share": Fault(
-        "first = rng.random()", "first = (1.5 if BROKEN else 1.0) * rng.random()"
+        "= rng.random() * mixture", "= (1.5 if BROKEN else 1.0) * rng.random() * mixture"
     ),
     "members that moved stay in the old statistic": Fault(
         "likelihood.add(partition.stats[target], i)",
         "likelihood.add(partition.stats[source if BROKEN else target], i)",
+    ),
+    "probability of the anchors left out": Fault(
+        "< log_after - log_before", "< (0.0 if BROKEN else log_after - log_before)"
     ),
     "ends of moves not tested": Fault(
         "if is_separate(likelihood, mixture", "if not BROKEN and is_separate(likelihood, mixture"

@@ -121,6 +121,6 @@ def test_exchanges_keep_the_number_of_blocks() -> None:
         assert info.changed > 0 or (before == canonical(partition.labels)).all()
         total += info
     tried, changed, split, merged = total
-    assert (tried, split, merged) == (10 * times, 0, 0)
-    assert 0 < changed < tried
+    assert (tried, split, merged) == (10 * times // 2, 0, 0)
+    assert tried // 2 < changed <= tried
     assert canonical(partition.labels).max() == 1
