@@ -40,11 +40,12 @@ from pyclone_pgsm.samplers.close_blocks import (
 )
 from pyclone_pgsm.samplers.split_merge import closure_of
 
-STEPS = 200  # Metropolis steps of a move
+STEPS = 100  # Metropolis steps of a move
 LEAST_MEMBERS = 500  # smaller pairs are left alone: Gibbs sweeps do as well there in the same time
 MOST_MEMBERS = 50_000  # and so are larger ones: a step takes time in proportion to their members
 NUM_TESTED = 64  # members that tell whether two blocks overlap
 LEAST_MISSING = 0.2  # two blocks are separate if less of the information on their shares is missing
+NOISE = 0.25  # scale, in grid points, of the logistic noise of prevalences that move with the share
 SMALLEST_TOTAL = 1e-200  # a pair is left alone, and a proposal rejected, if any member has a smaller total
 SMALLEST_SHARE = 1e-300  # likewise for the share of the first block
 
@@ -180,16 +181,71 @@ def is_possible(share):
 
 
 @inner(**LEAF)
+def log_ratio_of_point(likelihood, anchor, d, old, new):
+    """Return the log ratio of the density's factors of one prevalence that are not totals."""
+    log_ratio = likelihood.log_base[d, new] - likelihood.log_base[d, old]
+    row = likelihood.index[anchor, d]
+    if row >= 0:
+        log_ratio += likelihood.xi[row, new] - likelihood.xi[row, old]
+    return log_ratio
+
+
+@inner(**LEAF)
+def shifted_points(points, d, share, new_share):
+    """Return prevalences in sample d that have the same mean and variance over both blocks with another share."""
+    first, second = float(points[0, d]), float(points[1, d])
+    mean = share * first + (1.0 - share) * second
+    difference = (first - second) * math.sqrt(share / new_share * (1.0 - share) / (1.0 - new_share))
+    return mean + (1.0 - new_share) * difference, mean - new_share * difference
+
+
+@inner(**LEAF)
+def log_probability_of_noise(point, centre):
+    """Return the log of the probability that logistic noise around `centre` is rounded to this point."""
+    lower = (abs(point - centre) - 0.5) / NOISE
+    upper = lower + 1.0 / NOISE
+    log_difference = math.log1p(-math.exp(lower - upper)) - lower  # of exp(-lower) and exp(-upper)
+    return log_difference - math.log1p(math.exp(-lower)) - math.log1p(math.exp(-upper))
+
+
+@inner(**LEAF)
 def propose_share(mixture, proposed, delta, rng):
     """Propose w on the scale of its log odds; return the log ratio of the density's factors that are not totals."""
     w, n = mixture.share[0], len(mixture.totals)
-    step = log_uniform(4.0 / math.sqrt(n + 1.0), 4.0, rng) * rng.normal()
+    step = log_uniform(4.0 / math.sqrt(n + 1.0), 2.0, rng) * rng.normal()
     odds = w / (1.0 - w) * math.exp(step)
     new = odds / (1.0 + odds)
     if not is_possible(new):
         return -np.inf
     proposed.share[0] = new
     return (1.0 + delta) * math.log(new / w * (1.0 - new) / (1.0 - w))
+
+
+@inner(**LEAF)
+def shift_points(likelihood, pair, mixture, proposed, rng):
+    """Propose all prevalences given the proposed share; return the log ratio of the acceptance probability for these.
+
+    The data say less of the share and of the prevalences than of the mean and the variance of the prevalences over both
+    blocks. These stay as they are, except for rounding and a little noise.
+    """
+    D, G = likelihood.log_base.shape
+    w, new_w = mixture.share[0], proposed.share[0]
+    log_ratio = 0.0
+    for d in range(D):
+        centres = shifted_points(mixture.points, d, w, new_w)
+        for s in range(2):
+            new = round(rng.logistic(centres[s], NOISE))
+            if not 0 <= new < G:
+                return -np.inf
+            proposed.points[s, d] = new
+        back = shifted_points(proposed.points, d, new_w, w)
+        for s in range(2):
+            old, new = mixture.points[s, d], proposed.points[s, d]
+            log_ratio += log_ratio_of_point(likelihood, pair.anchors[s], d, old, new)
+            log_ratio += log_probability_of_noise(old, back[s]) - log_probability_of_noise(new, centres[s])
+            if new != old:
+                fill_factors(likelihood, pair.members, d, new, proposed.factors[s, d])
+    return log_ratio
 
 
 @inner(**LEAF)
@@ -203,10 +259,7 @@ def propose_points(likelihood, pair, mixture, proposed, d, rng):
         if not 0 <= new < G:
             return -np.inf
         proposed.points[s, d] = new
-        log_ratio += likelihood.log_base[d, new] - likelihood.log_base[d, old]
-        row = likelihood.index[pair.anchors[s], d]
-        if row >= 0:
-            log_ratio += likelihood.xi[row, new] - likelihood.xi[row, old]
+        log_ratio += log_ratio_of_point(likelihood, pair.anchors[s], d, old, new)
         if new != old:
             fill_factors(likelihood, pair.members, d, new, proposed.factors[s, d])
     return log_ratio
@@ -228,12 +281,12 @@ def log_ratio_of_totals(new, old):
 
 
 @inner(**ALLOCATING)
-def copy_mixture(source, target, d):
-    """Copy the share, the totals, and unless d = D what depends on the prevalences in sample d."""
+def copy_mixture(source, target, first, last):
+    """Copy the share, the totals, and what depends on the prevalences in the samples first <= d < last."""
     target.share[0] = source.share[0]
     for k in range(len(source.totals)):
         target.totals[k] = source.totals[k]
-    if d < source.points.shape[1]:
+    for d in range(first, last):
         for s in range(2):
             target.points[s, d] = source.points[s, d]
             copy_row(source.factors[s], d, target.factors[s], d)
@@ -241,20 +294,26 @@ def copy_mixture(source, target, d):
 
 @inner(**LEAF)
 def metropolis_step(likelihood, pair, delta, mixture, proposed, rng):
-    """Change the share or the prevalences in one sample; `proposed` equals `mixture` before and after."""
+    """Change the prevalences in one sample, or the share, alone or with all prevalences.
+
+    `proposed` equals `mixture` before and after.
+    """
     D = likelihood.index.shape[1]
-    d = int(rng.random() * (D + 1))
-    if d == D:
-        log_ratio = propose_share(mixture, proposed, delta, rng)
+    kind = int(rng.random() * (D + 2))
+    first, last = (kind, kind + 1) if kind < D else (0, D if kind > D else 0)
+    if kind < D:
+        log_ratio = propose_points(likelihood, pair, mixture, proposed, kind, rng)
     else:
-        log_ratio = propose_points(likelihood, pair, mixture, proposed, d, rng)
+        log_ratio = propose_share(mixture, proposed, delta, rng)
+        if kind > D and log_ratio > -np.inf:
+            log_ratio += shift_points(likelihood, pair, mixture, proposed, rng)
     if log_ratio > -np.inf:
         fill_totals(proposed.share[0], proposed.factors, proposed.totals)
         log_ratio += log_ratio_of_totals(proposed.totals, mixture.totals)
     if math.log1p(-rng.random()) < log_ratio:
-        copy_mixture(proposed, mixture, d)
+        copy_mixture(proposed, mixture, first, last)
     else:
-        copy_mixture(mixture, proposed, d)
+        copy_mixture(mixture, proposed, first, last)
 
 
 @inner(nogil=True)

@@ -27,12 +27,13 @@ from pyclone_pgsm.tumour.exchange import delta_of_prior
 REPLICATES = 120_000
 ENOUGH_REPLICATES = 40_000  # for all faults but these: of the others the one that shows least has p = 1e-20
 SHOW_LESS = (
+    "delta left out of the density",
     "base measure left out",
     "anchors left out",
     "share drawn as if all sizes were equal",
     "ends of moves not tested",
 )
-FEW_REPLICATES = 15_000  # of moves with 200 steps, instead of 10
+FEW_REPLICATES = 15_000  # of moves with 100 steps, instead of 10
 MOVES = 12  # in small data most pairs of anchors are in one block, or in blocks that count as separate
 
 Steps = Callable[..., NDArray[np.int64]]
@@ -56,7 +57,10 @@ def make_steps(build: Any, move: Any) -> Steps:
     return compile_steps(steps)
 
 
-SMALL_PAIRS = {"small pairs are not left alone": Fault("LEAST_MEMBERS = 500", "LEAST_MEMBERS = 1")}
+SMALL_PAIRS = {
+    "small pairs are not left alone": Fault("LEAST_MEMBERS = 500", "LEAST_MEMBERS = 1"),
+    "shares change as little as those of large pairs": Fault("4.0 / math.sqrt(n + 1.0), 2.0", "0.1, 2.0"),
+}
 
 
 @cache
@@ -69,6 +73,8 @@ def steps_with(faults: dict[str, Fault]) -> Steps:
     inner = (
         "propose_share",
         "propose_points",
+        "shift_points",
+        "log_ratio_of_point",
         "metropolis_step",
         "draw_allocation",
         "allocate_members",
@@ -118,7 +124,7 @@ def test_exchanges_from_the_posterior_are_the_posterior(name: str, prior: str) -
 
 
 CONSTANTS = SMALL_PAIRS | {
-    "few steps": Fault("STEPS = 200", "STEPS = 10"),
+    "few steps": Fault("STEPS = 100", "STEPS = 10"),
     "more blocks count as separate": Fault("LEAST_MISSING = 0.2", "LEAST_MISSING = 0.4"),
 }
 FAULTS = CONSTANTS | {
@@ -143,6 +149,10 @@ FAULTS = CONSTANTS | {
     "members that moved stay in the old statistic": Fault(
         "likelihood.add(partition.stats[target], i)",
         "likelihood.add(partition.stats[source if BROKEN else target], i)",
+    ),
+    "probability of the noise left out": Fault(
+        "log_ratio += log_probability_of_noise(old",
+        "log_ratio += (0.0 if BROKEN else 1.0) * log_probability_of_noise(old",
     ),
     "probability of the anchors left out": Fault(
         "< log_after - log_before", "< (0.0 if BROKEN else log_after - log_before)"
