@@ -195,7 +195,7 @@ CHAIN_OPTIONS = grouped(
             int | None,
             None,
             "Merge-split moves in each iteration that start from clusters which are close to each other, 0 or more; "
-            "for tumours half as many moves that exchange mutations of two clusters, too. "
+            "tumours of at least 500 mutations also have half as many exchanges of mutations between two clusters. "
             "\\[default: 16, 8 for more than 5000 mutations, 2 for more than 200000; 0 with --sampler, except mixed]",
         ),
         "particles": (int, 20, "Particles of a particle Gibbs split-merge (pgsm) move, at least 2."),

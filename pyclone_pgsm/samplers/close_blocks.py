@@ -1,10 +1,11 @@
 """Anchors from blocks that are close to each other, drawn given the partition.
 
-The first anchor i comes from a block that is drawn uniformly. The second comes from the same block with probability
-1/2, and otherwise from another block b, drawn with probability proportional to L(y_i | y_b). Two fragments of what
-might be one block are thus brought together in a few moves, whereas anchors drawn independently of the partition seldom
-hit a small fragment. Because these anchors depend on the partition, their probability h(s | c) enters the acceptance
-probability (:mod:`pyclone_pgsm.samplers.split_proposals`).
+The first anchor i comes from a block that is drawn uniformly. For merge-splits (:func:`close_anchors`) the second
+comes from the same block with probability 1/2, and otherwise from another block b, drawn with probability proportional
+to L(y_i | y_b). Exchanges (:mod:`pyclone_pgsm.tumour.exchange`) always take it from another block. Two fragments of
+what might be one block are thus brought together in a few moves, whereas anchors drawn independently of the partition
+seldom hit a small fragment. Because these anchors depend on the partition, their probability h(s | c) enters the
+acceptance probability (:mod:`pyclone_pgsm.samplers.split_proposals`).
 """
 
 import math
@@ -84,7 +85,10 @@ def close_anchors(likelihood, partition, rng):
 
 @inner(**ALLOCATING)
 def log_probability_of_block(likelihood, partition, first, slot, others):
-    """Return the log of the probability that :func:`anchor_in_close_block` takes this block, not one of `others`."""
+    """Return the log of the probability that :func:`anchor_in_close_block` takes this block.
+
+    `others` are all blocks but this one and that of `first`.
+    """
     log_chosen = likelihood.log_predictive(partition.stats[slot], first, -np.inf)
     if log_chosen == -np.inf:
         return -np.inf
@@ -109,14 +113,14 @@ def log_anchor_odds(likelihood, partition, first, second_slot, others, sizes):
     sizes : (2,) int64
         Sizes of the two blocks.
     """
-    log_chosen = log_probability_of_block(likelihood, partition, first, second_slot, others)
-    if log_chosen == -np.inf:
+    log_p_block = log_probability_of_block(likelihood, partition, first, second_slot, others)
+    if log_p_block == -np.inf:
         return -np.inf
     n = sizes[0] + sizes[1]
     num_others = len(others)
     return (
         math.log((num_others + 1) / (num_others + 2))
-        + log_chosen
+        + log_p_block
         + math.log(n)
         + math.log(n - 1)
         - math.log(sizes[0])

@@ -69,7 +69,7 @@ PARTICLES = 20
 MANY_OBSERVATIONS = 5000
 """With more observations, a particle Gibbs move takes as long as a sweep, and changes less than a merge-split move."""
 HUGE = 200_000
-"""With more observations, eight moves of close blocks and four exchanges take four times as long as a sweep, and a
+"""With more observations, eight moves of close blocks take several times as long as a sweep, and a
 run ends after its largest number of iterations."""
 APART = "apart"
 """Value of ``init`` with which each chain starts differently."""

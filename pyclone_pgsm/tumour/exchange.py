@@ -12,10 +12,11 @@ the union of the blocks and all other blocks, the density
     p(w, phi_a, phi_b) ∝ (w (1 - w))^delta h(phi_a) h(phi_b) L(y_i | phi_a) L(y_j | phi_b)
                          prod over the other members k of [w L(y_k | phi_a) + (1 - w) L(y_k | phi_b)].
 
-A move draws w ~ Beta(|a| + delta, |b| + delta) and phi, independent of each other given the present allocation, makes
-Metropolis steps for this density, and draws the allocation given the new w and phi. The steps are reversible, because
-each changes a coordinate drawn at random: so a move may be given up for any condition on w and phi that is applied to
-its start and to its end alike. With a fixed order of the coordinates it might not.
+where h(phi) is the base measure. A move draws w ~ Beta(|a| + delta, |b| + delta) and phi, independent of each other
+given the present allocation, makes Metropolis steps for this density, and draws the allocation given the new w and phi.
+Each step draws at random which kind of change it proposes, and each kind is reversible. So any number of steps is, and
+a move may be given up for any condition on w and phi that is applied to its start and to its end alike. With a fixed
+order of the kinds it might not.
 
 Block a is drawn uniformly, i uniformly from its members, and j as :func:`~.close_blocks.anchor_in_close_block` does. As
 these anchors depend on the partition, the new allocation is accepted with the ratio of their probabilities h(i, j | c).
@@ -90,7 +91,10 @@ class Mixture(NamedTuple):
 
 @inner(nogil=True)
 def draw_pair(likelihood, partition, rng):
-    """Draw anchors in two close blocks; the pair has no members if there are none, too few or too many to move."""
+    """Draw anchors in two close blocks.
+
+    The pair has no members if there is no second block, or if it has too few or too many members.
+    """
     candidates, place = member_of_random_block(partition, rng)
     first = candidates[place]
     anchors = np.array([first, anchor_in_close_block(likelihood, partition, first, rng)])
@@ -182,7 +186,7 @@ def is_possible(share):
 
 @inner(**LEAF)
 def log_ratio_of_point(likelihood, anchor, d, old, new):
-    """Return the log ratio of the density's factors of one prevalence that are not totals."""
+    """Return the change in log density from the base measure and the anchor if one prevalence changes."""
     log_ratio = likelihood.log_base[d, new] - likelihood.log_base[d, old]
     row = likelihood.index[anchor, d]
     if row >= 0:
@@ -192,7 +196,10 @@ def log_ratio_of_point(likelihood, anchor, d, old, new):
 
 @inner(**LEAF)
 def shifted_points(points, d, share, new_share):
-    """Return prevalences in sample d that have the same mean and variance over both blocks with another share."""
+    """Return grid points, not rounded, that have the same mean and variance over both blocks with another share.
+
+    They are those of sample d; the mean and the variance are weighted by the shares of the blocks.
+    """
     first, second = float(points[0, d]), float(points[1, d])
     mean = share * first + (1.0 - share) * second
     difference = (first - second) * math.sqrt(share / new_share * (1.0 - share) / (1.0 - new_share))
@@ -223,10 +230,10 @@ def propose_share(mixture, proposed, delta, rng):
 
 @inner(**LEAF)
 def shift_points(likelihood, pair, mixture, proposed, rng):
-    """Propose all prevalences given the proposed share; return the log ratio of the acceptance probability for these.
+    """Propose all prevalences given the proposed share; return their part of the log acceptance ratio, without totals.
 
-    The data say less of the share and of the prevalences than of the mean and the variance of the prevalences over both
-    blocks. These stay as they are, except for rounding and a little noise.
+    The data determine the mean and the variance of the grid points over both blocks much better than the share. The
+    proposal keeps these two, up to rounding and a little noise.
     """
     D, G = likelihood.log_base.shape
     w, new_w = mixture.share[0], proposed.share[0]
@@ -294,7 +301,7 @@ def copy_mixture(source, target, first, last):
 
 @inner(**LEAF)
 def metropolis_step(likelihood, pair, delta, mixture, proposed, rng):
-    """Change the prevalences in one sample, or the share, alone or with all prevalences.
+    """Propose other prevalences in one sample, or another share, alone or with all prevalences; accept or reject.
 
     `proposed` equals `mixture` before and after.
     """
@@ -328,7 +335,10 @@ def draw_allocation(mixture, rng):
 
 @inner(nogil=True)
 def allocate_members(likelihood, partition, pair, are_first):
-    """Put members into the first block if `are_first`, (n,), which then says where they were; return how many moved."""
+    """Move each member to the first block if `are_first`, (n,), else to the second; return how many have moved.
+
+    `are_first` is overwritten with the former allocation, so that a second call undoes the first.
+    """
     moved = 0
     for k in range(len(pair.members)):
         i = pair.members[k]

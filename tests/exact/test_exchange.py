@@ -34,7 +34,7 @@ SHOW_LESS = (
     "ends of moves not tested",
 )
 FEW_REPLICATES = 15_000  # of moves with 100 steps, instead of 10
-MOVES = 12  # in small data most pairs of anchors are in one block, or in blocks that count as separate
+MOVES = 12  # in small data most pairs count as separate
 
 Steps = Callable[..., NDArray[np.int64]]
 
@@ -59,7 +59,9 @@ def make_steps(build: Any, move: Any) -> Steps:
 
 SMALL_PAIRS = {
     "small pairs are not left alone": Fault("LEAST_MEMBERS = 500", "LEAST_MEMBERS = 1"),
-    "shares change as little as those of large pairs": Fault("4.0 / math.sqrt(n + 1.0), 2.0", "0.1, 2.0"),
+    "shares may change by small steps, as those of large pairs do": Fault(
+        "4.0 / math.sqrt(n + 1.0), 2.0", "0.1, 2.0"
+    ),
 }
 
 
@@ -150,9 +152,13 @@ FAULTS = CONSTANTS | {
         "likelihood.add(partition.stats[target], i)",
         "likelihood.add(partition.stats[source if BROKEN else target], i)",
     ),
-    "probability of the noise left out": Fault(
+    "probability of the noise on the way back left out": Fault(
         "log_ratio += log_probability_of_noise(old",
         "log_ratio += (0.0 if BROKEN else 1.0) * log_probability_of_noise(old",
+    ),
+    "sizes left out of the probability of the anchors": Fault(
+        "return log_p - math.log(partition.sizes[pair.slots[0]])",
+        "return log_p - (0.0 if BROKEN else 1.0) * math.log(partition.sizes[pair.slots[0]])",
     ),
     "probability of the anchors left out": Fault(
         "< log_after - log_before", "< (0.0 if BROKEN else log_after - log_before)"

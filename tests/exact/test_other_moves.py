@@ -204,7 +204,7 @@ CLOSE_FAULTS = {
         "math.log((num_others + 1) / (num_others + 2))",
         "math.log((num_others + 1 + BROKEN) / (num_others + 2))",
     ),
-    "closeness left out": Fault("+ log_chosen", "+ (0.0 if BROKEN else log_chosen)"),
+    "closeness left out": Fault("+ log_p_block", "+ (0.0 if BROKEN else log_p_block)"),
     "second anchor as likely from every other block": Fault(
         "total += math.exp(min(log_p - log_chosen, LARGEST_EXPONENT))",
         "total += 1.0 if BROKEN else math.exp(min(log_p - log_chosen, LARGEST_EXPONENT))",
