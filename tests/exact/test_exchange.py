@@ -80,6 +80,7 @@ def steps_with(faults: dict[str, Fault]) -> Steps:
         "metropolis_step",
         "draw_allocation",
         "allocate_members",
+        "log_anchor_probability",
         "exchange_pair",
     )
     build = compile_inner(build_partition)
