@@ -84,45 +84,40 @@ def close_anchors(likelihood, partition, rng):
 
 
 @inner(**ALLOCATING)
-def log_probability_of_block(likelihood, partition, first, slot, others):
-    """Return the log of the probability that :func:`anchor_in_close_block` takes this block.
-
-    `others` are all blocks but this one and that of `first`.
-    """
-    log_chosen = likelihood.log_predictive(partition.stats[slot], first, -np.inf)
-    if log_chosen == -np.inf:
-        return -np.inf
-    total = 1.0
-    for log_p in log_predictives_of(likelihood, partition, others, first):
-        total += math.exp(min(log_p - log_chosen, LARGEST_EXPONENT))
-    return -math.log(total)
-
-
-@inner(**ALLOCATING)
-def log_anchor_odds(likelihood, partition, first, second_slot, others, sizes):
-    """Return log h(s | split) - log h(s | merged).
+def log_anchor_probability(likelihood, partition, first, second_slot, others, sizes):
+    """Return log h(s | c) of anchors in two blocks, up to a constant that depends on the number of blocks.
 
     Parameters
     ----------
     first : int
         The first anchor.
     second_slot : int
-        Slot of the second anchor's block in the split.
+        Slot of the second anchor's block.
     others : (k,) int64
         Slots of the blocks without anchors.
     sizes : (2,) int64
         Sizes of the two blocks.
     """
-    log_p_block = log_probability_of_block(likelihood, partition, first, second_slot, others)
-    if log_p_block == -np.inf:
+    log_chosen = likelihood.log_predictive(partition.stats[second_slot], first, -np.inf)
+    if log_chosen == -np.inf:
         return -np.inf
+    total = 1.0
+    for log_p in log_predictives_of(likelihood, partition, others, first):
+        total += math.exp(min(log_p - log_chosen, LARGEST_EXPONENT))
+    return -math.log(total) - math.log(sizes[0]) - math.log(sizes[1])
+
+
+@inner(**ALLOCATING)
+def log_anchor_odds(likelihood, partition, first, second_slot, others, sizes):
+    """Return log h(s | split) - log h(s | merged).
+
+    The parameters are those of :func:`log_anchor_probability` in the split.
+    """
     n = sizes[0] + sizes[1]
     num_others = len(others)
     return (
-        math.log((num_others + 1) / (num_others + 2))
-        + log_p_block
+        log_anchor_probability(likelihood, partition, first, second_slot, others, sizes)
+        + math.log((num_others + 1) / (num_others + 2))
         + math.log(n)
         + math.log(n - 1)
-        - math.log(sizes[0])
-        - math.log(sizes[1])
     )

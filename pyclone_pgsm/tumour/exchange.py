@@ -35,7 +35,7 @@ from pyclone_pgsm.likelihoods.pyclone.prevalences import draw_point
 from pyclone_pgsm.partition import copy_row
 from pyclone_pgsm.samplers.close_blocks import (
     anchor_in_close_block,
-    log_probability_of_block,
+    log_anchor_probability,
     member_of_random_block,
     other_blocks,
 )
@@ -357,14 +357,6 @@ def allocate_members(likelihood, partition, pair, are_first):
 
 
 @inner(nogil=True)
-def log_anchor_probability(likelihood, partition, pair):
-    """Return log h(i, j | c), up to a constant."""
-    others = other_blocks(partition, pair.slots[0], pair.slots[1])
-    log_p = log_probability_of_block(likelihood, partition, pair.anchors[0], pair.slots[1], others)
-    return log_p - math.log(partition.sizes[pair.slots[0]]) - math.log(partition.sizes[pair.slots[1]])
-
-
-@inner(nogil=True)
 def exchange_pair(likelihood, partition, pair, delta, rng):
     """Make a move of two blocks; return how many members moved, 0 if the move was given up or rejected."""
     n, D = len(pair.members), likelihood.index.shape[1]
@@ -387,11 +379,13 @@ def exchange_pair(likelihood, partition, pair, delta, rng):
         metropolis_step(likelihood, pair, delta, mixture, proposed, rng)
     if is_separate(likelihood, mixture.share[0], mixture.points, tested):
         return 0
-    log_before = log_anchor_probability(likelihood, partition, pair)
+    first, second_slot = pair.anchors[0], pair.slots[1]
+    others = other_blocks(partition, pair.slots[0], second_slot)
+    log_h = log_anchor_probability(likelihood, partition, first, second_slot, others, sizes[pair.slots])
     are_first = draw_allocation(mixture, rng)
     moved = allocate_members(likelihood, partition, pair, are_first)
-    log_after = log_anchor_probability(likelihood, partition, pair)
-    if math.log1p(-rng.random()) < log_after - log_before:
+    new_log_h = log_anchor_probability(likelihood, partition, first, second_slot, others, sizes[pair.slots])
+    if math.log1p(-rng.random()) < new_log_h - log_h:
         return moved
     allocate_members(likelihood, partition, pair, are_first)
     return 0

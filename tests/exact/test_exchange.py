@@ -21,6 +21,7 @@ from test_other_moves import PRIORS, posterior_under
 
 from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.priors import PitmanYor
+from pyclone_pgsm.samplers import close_blocks as close_blocks_module
 from pyclone_pgsm.tumour import exchange as exchange_module
 from pyclone_pgsm.tumour.exchange import delta_of_prior
 
@@ -84,7 +85,7 @@ def steps_with(faults: dict[str, Fault]) -> Steps:
         "exchange_pair",
     )
     build = compile_inner(build_partition)
-    return make_steps(build, with_faults(exchange_module, "exchange", faults, (), inner))
+    return make_steps(build, with_faults(exchange_module, "exchange", faults, (close_blocks_module,), inner))
 
 
 def pitman_yor(case: Case) -> PartitionPrior:
@@ -158,11 +159,10 @@ FAULTS = CONSTANTS | {
         "log_ratio += (0.0 if BROKEN else 1.0) * log_probability_of_noise(old",
     ),
     "sizes left out of the probability of the anchors": Fault(
-        "return log_p - math.log(partition.sizes[pair.slots[0]])",
-        "return log_p - (0.0 if BROKEN else 1.0) * math.log(partition.sizes[pair.slots[0]])",
+        "- math.log(sizes[0])", "- math.log(1 if BROKEN else sizes[0])"
     ),
     "probability of the anchors left out": Fault(
-        "< log_after - log_before", "< (0.0 if BROKEN else log_after - log_before)"
+        "< new_log_h - log_h", "< (0.0 if BROKEN else new_log_h - log_h)"
     ),
     "ends of moves not tested": Fault(
         "if is_separate(likelihood, mixture", "if not BROKEN and is_separate(likelihood, mixture"

@@ -204,7 +204,7 @@ CLOSE_FAULTS = {
         "math.log((num_others + 1) / (num_others + 2))",
         "math.log((num_others + 1 + BROKEN) / (num_others + 2))",
     ),
-    "closeness left out": Fault("+ log_p_block", "+ (0.0 if BROKEN else log_p_block)"),
+    "closeness left out": Fault("-math.log(total)", "-(0.0 if BROKEN else math.log(total))"),
     "second anchor as likely from every other block": Fault(
         "total += math.exp(min(log_p - log_chosen, LARGEST_EXPONENT))",
         "total += 1.0 if BROKEN else math.exp(min(log_p - log_chosen, LARGEST_EXPONENT))",
@@ -233,7 +233,7 @@ def faulty_steps(move: int) -> Steps:
     build = compile_inner(build_partition)
     if move == CLOSE:
         modules = (split_proposals_module, close_blocks_module)
-        inner = (*FRAME, "split_or_merge", "log_anchor_odds", "log_probability_of_block")
+        inner = (*FRAME, "split_or_merge", "log_anchor_odds", "log_anchor_probability")
         return make_steps(build, with_faults(sams_module, "close_sams", CLOSE_FAULTS, modules, inner))
     modules = (split_proposals_module,)
     if move == SAMS:
