@@ -32,7 +32,7 @@ from pyclone_pgsm.inputs.segments.joining import join
 from pyclone_pgsm.inputs.segments.model import Segments
 from pyclone_pgsm.inputs.segments.samples import segments_of_samples
 from pyclone_pgsm.inputs.text import check_exist
-from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means, uncertain
+from pyclone_pgsm.inputs.tumour_content import ContentOption, Uncertain, checked_means, uncertain
 from pyclone_pgsm.ranges import check_bool, check_choice, check_kind
 from pyclone_pgsm.tsv import write_table
 
@@ -89,10 +89,11 @@ class Prepared:
 
     def summary(self) -> list[str]:
         """Return a line for each sample, then one on what was left out, and one on what `analyze` will leave out."""
-        of_sample = self.table.groupby("sample_id", observed=True)
+        inferred = self._uncertain_contents()
         lines = [
-            f"{sample}: {count(len(rows), 'mutation')}, tumour content {rows['tumour_content'].iat[0]:g}"
-            for sample, rows in of_sample
+            f"{sample}: {count(len(rows), 'mutation')}, tumour content "
+            f"{inferred.get(str(sample)) or format(rows['tumour_content'].iat[0], 'g')}"
+            for sample, rows in self.table.groupby("sample_id", observed=True)
         ]
         lines.append(count_left_out(self.left_out, f" ({LEFT_OUT})"))
         are_lost = (self.table["major_cn"] == 0) & (self.table["subclonal_major_cn"] == 0)
@@ -105,12 +106,16 @@ class Prepared:
 
     def not_in_table(self) -> list[str]:
         """Return a warning for each sample whose tumour content is uncertain: the table has the mean alone."""
-        samples = [str(sample) for sample in self.table["sample_id"].unique()]
         return [
             f"sample {sample!r}: {TABLE} has only the mean of its tumour content; give `tumour_content` "
-            f"{sample}={content.mean:g}±{content.sd:g} again with the table"
-            for sample, content in uncertain(self.tumour_content, samples).items()
+            f"{sample}={content} again with the table"
+            for sample, content in self._uncertain_contents().items()
         ]
+
+    def _uncertain_contents(self) -> dict[str, Uncertain]:
+        """Return the uncertain tumour contents by sample of the table."""
+        samples = [str(sample) for sample in self.table["sample_id"].unique()]
+        return uncertain(self.tumour_content, samples)
 
 
 def prepare(patient: Patient, options: PrepareOptions) -> Prepared:

@@ -43,7 +43,9 @@ def read_labels(path: Path, names: Sequence[str]) -> NDArray[np.int32]:
     where = next((name for name in CLUSTER_COLUMNS if name in table.columns), None)
     if where is None:
         message = f"one of the columns {', '.join(CLUSTER_COLUMNS)} is expected; the header has "
-        raise problems.give_up(message + ", ".join(filter(None, table.names)), table.header_line)
+        raise problems.give_up(
+            message + listed(list(filter(None, table.names)), _SHOWN_NAMES), table.header_line
+        )
     column = table.columns[where]
     table.note(table.is_empty(where), where, "a cluster is expected")
     raise_any(problems)

@@ -147,6 +147,8 @@ def unpacked(path: Path, problems: FileProblems, expected: str = "a file") -> It
         raise problems.give_up(_unreadable(fault)) from None
     try:
         with packed:
+            if path.is_char_device() and not packed.isatty():
+                raise problems.give_up(f"this is a device, which may have no end; expected is {expected}")
             is_gzip = packed.peek(len(_GZIP)).startswith(_GZIP)
             yield gzip.GzipFile(fileobj=packed) if is_gzip else packed  # type: ignore[misc]
     except EOFError:

@@ -27,6 +27,10 @@ class Uncertain(NamedTuple):
     mean: float
     sd: float
 
+    def __str__(self) -> str:
+        """Return it as it is written in options."""
+        return f"{self.mean:g}±{self.sd:g}"
+
     def check(self) -> None:
         """Raise ValueError if it is not a valid distribution."""
         try:

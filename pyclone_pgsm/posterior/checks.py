@@ -234,7 +234,7 @@ def _contradicted(sample: str, draws: NDArray[np.float64], content: Uncertain) -
         crowded.pop("smallest", None)
     if crowded or abs(median - content.mean) >= FAR_FROM_GIVEN * content.sd:
         yield (
-            f"the reads contradict the tumour content of {sample}, {content.mean:g}±{content.sd:g}: inferred is "
+            f"the reads contradict the tumour content of {sample}, {content}: inferred is "
             f"{median:g}. Check it, the copy numbers, and whether germline variants are among the mutations: as a "
             "small cluster that is clonal in every sample they make it too high. If it is only less certain, give a "
             "larger standard deviation with `tumour_content`"

@@ -567,6 +567,7 @@ def test_uncertain_tumour_content_both_ways(two_regions: dict[str, Path], tmp_pa
     assert [line.rpartition("; ")[2] for line in prepared.stderr.splitlines()] == [
         f"give --tumour-content {sample}=0.8±0.05 again with the table" for sample in ("R1", "R2")
     ]
+    assert prepared.stdout.count(", tumour content 0.8±0.05\n") == 2
     call("run", calls, "-c", first, "-c", second, "-o", tmp_path / "a.h5", *option, *SHORT)
     call("run", tmp_path / "ready" / "table.tsv", "-o", tmp_path / "b.h5", *option, *SHORT)
     for name in ("a", "b"):

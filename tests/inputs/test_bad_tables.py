@@ -360,6 +360,13 @@ def test_no_such_file_and_directory(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
+def test_device_without_an_end() -> None:
+    assert message_of("/dev/zero") == (
+        "/dev/zero: this is a device, which may have no end; expected is a table of read counts as text"
+    )
+
+
 def test_path_that_no_system_can_open(tmp_path: Path) -> None:
     assert "the file cannot be read: embedded null byte" in message_of("a\0b")
     assert "the file cannot be read: " in message_of(tmp_path / ("x" * 5000))

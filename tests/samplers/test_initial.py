@@ -184,12 +184,13 @@ def test_the_table_of_an_earlier_run(tmp_path: Path) -> None:
         (
             "mutation_id\tgroup\na\t1\n",
             [
-                ", row 1: one of the columns cluster_id, cluster, label is expected; the header has mutation_id, group"
+                ", row 1: one of the columns cluster_id, cluster, label is expected; "
+                "the header has 'mutation_id', 'group'"
             ],
         ),
         (
             "group\n1\n",
-            [", row 1: one of the columns cluster_id, cluster, label is expected; the header has group"],
+            [", row 1: one of the columns cluster_id, cluster, label is expected; the header has 'group'"],
         ),
         (
             "cluster\n1\n2\n",
