@@ -18,7 +18,7 @@ from pyclone_pgsm.tumour.choices import ERROR_RATE, PRECISION, content_choice
 
 CHANCE = 0.01
 """Largest expected number of tail probabilities that count as impossible if the model and the clusters are right."""
-SHOWN_MISFITS = 3
+SHOWN_MISFITS = SHOWN_UNREAD = 3
 POOR, MOST_POOR, BY_CHANCE = 0.01, 3.0, 1e-4
 """The reads of a mutation fit poorly below the first probability. There are too many such mutations if there are more
 than the second times as many as chance explains, and as many only with less than the third probability. Of 180 results
@@ -58,6 +58,7 @@ def doubts_of_tumour(
         *_poor_fits(summary),
         *_absent_clusters(summary, error_rate, "error_rate" in draws),
         *_none_clonal(summary),
+        *_unread_clusters(summary),
         *_ends(draws, contents),
         *_hidden_by_errors(summary, draws),
     ]
@@ -193,6 +194,22 @@ def _none_clonal(summary: Summary) -> Iterator[str]:
         yield (
             f"no cluster can be clonal in {listed(samples)}: is the tumour content there too high, or are the trunk "
             "and a large subclone one cluster?"
+        )
+
+
+def _unread_clusters(summary: Summary) -> Iterator[str]:
+    """Warn of clusters without any reads in a sample in which others have some."""
+    members = np.arange(summary.num_clusters)[:, None] == summary.labels
+    unread = (members @ summary.depth == 0) & (summary.depth.sum(axis=0) > 0)
+    if number := int(unread.sum()):
+        shown = [
+            f"cluster {cluster} in {summary.sample_ids[d]}"
+            for cluster, d in np.argwhere(unread)[:SHOWN_UNREAD].tolist()
+        ]
+        more = f" and {number - SHOWN_UNREAD} more" if number > SHOWN_UNREAD else ""
+        yield (
+            f"no mutation of a cluster has reads in a sample: {', '.join(shown)}{more}. The prevalence there is that "
+            "of the prior, and tells nothing about the tumour"
         )
 
 

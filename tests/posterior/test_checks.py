@@ -159,6 +159,18 @@ def test_no_cluster_can_be_clonal(summary):
     ]
 
 
+def test_clusters_without_reads_in_a_sample(summary):
+    """In the second of three samples; the third has no reads at all, which the check of the input tells."""
+    names = ("cluster_prob_present", "cluster_prob_clonal", "depth", "vaf")
+    three = {name: np.hstack([getattr(summary, name)] * 3) for name in names}
+    three["depth"][2:, 1] = 0
+    three["depth"][:, 2] = 0
+    assert doubts(replace(summary, sample_ids=["A", "B", "C"], **three), {}, {}) == [
+        "no mutation of a cluster has reads in a sample: cluster 1 in B. The prevalence there is that of the prior, "
+        "and tells nothing about the tumour"
+    ]
+
+
 def test_cluster_that_is_nowhere(summary):
     """Its variant reads are 0 of 100 and 1 of 200, or 20 of 200, or 0 of 300 with an error rate that explains 6."""
     few = summary.vaf.copy()
