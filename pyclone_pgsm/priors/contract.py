@@ -50,6 +50,14 @@ class Prior:
         """Return log tau2(n), n = 0..T, as (T + 1,), all finite; entry 0 is never used."""
         raise NotImplementedError
 
+    def integrated_log_tau1(self, num_observations: int) -> NDArray[np.float64] | None:
+        """Return log tau1 with the hyperparameters integrated out, (T + 1,); None if they are fixed, or enter tau2.
+
+        Moves of the partition use it in place of :meth:`log_tau1`. They then do not depend on the hyperparameters,
+        which :meth:`resample` must draw from their distribution given the partition, whatever they were before.
+        """
+        return None
+
     def resample(self, sizes: NDArray[np.integer], rng: np.random.Generator) -> Self:
         """Draw the hyperparameters given a partition with these (K,) block sizes; return self if all are fixed."""
         return self

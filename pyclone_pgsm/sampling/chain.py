@@ -147,7 +147,7 @@ def advance(
     likelihood = model.likelihood(values)
     build = compiled_for(build_partition, type(likelihood))
     steps = make_steps(model, settings, values, state.anchors)
-    tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
+    tables = _prior_of_moves(prior, T)
     visits = Visits(model.choices, state.visits)
     records = Records()
     checkpoint: ChainState | None = None
@@ -177,7 +177,7 @@ def advance(
             model, partition = model.draw_outliers(values, tables, partition, rng)
             likelihood = model.likelihood(values)
         prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
-        tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
+        tables = _prior_of_moves(prior, T)
         costly = iteration % (settings.hyper_every or 1) == 0
         values, likelihood, partition, log_density = resample_hyperparameters(
             model, values, likelihood, partition, visits.independence, rng, costly
@@ -192,9 +192,7 @@ def advance(
             records.iteration.append(iteration)
             _save_partition(records, model, partition)
             records.prior_values.append(prior.values())
-            records.log_joint.append(
-                _log_joint(log_prior(tables, partition) + prior.log_normaliser(T), log_density, iteration)
-            )
+            records.log_joint.append(_log_joint(_log_prior(prior, partition), log_density, iteration))
             records.values.append(values)
             records.moves.append(np.array(infos, np.int64))
             if settings.watch:
@@ -212,6 +210,21 @@ def _save_partition(records: Records, model: Model, partition: Partition) -> Non
     else:
         records.num_clusters.append(num_blocks - int(model.outliers.sum()))
         records.outliers.append(model.outliers)
+
+
+def _prior_of_moves(prior: Prior, num_observations: int) -> PartitionPrior:
+    """Return the partition prior with the hyperparameters integrated out if possible, otherwise given their values."""
+    log_tau1 = prior.integrated_log_tau1(num_observations)
+    if log_tau1 is None:
+        log_tau1 = prior.log_tau1(num_observations)
+    return PartitionPrior(log_tau1, prior.log_tau2(num_observations))
+
+
+def _log_prior(prior: Prior, partition: Partition) -> float:
+    """Return the log density of the partition and the hyperparameters."""
+    T = len(partition.labels)
+    tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
+    return log_prior(tables, partition) + prior.log_normaliser(T)
 
 
 def _log_joint(log_prior: float, log_likelihood: float, iteration: int) -> float:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.integrate import cumulative_trapezoid
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from enumeration import chi_square_p_value, set_partitions
@@ -396,12 +396,12 @@ def joint_probabilities(prior: Prior) -> tuple[list[list[int]], NDArray[np.float
     return [list(profile) for profile in profiles], p
 
 
-def joint_p_value(prior: Prior, kind: Any = None) -> float:
+def joint_p_value(prior: Prior, kind: Any = None, replicates: int = 5000) -> float:
     """Hyperparameters from their prior, a partition from its prior given them, one resampling: still both?"""
     profiles, expected = joint_probabilities(prior)
     rng = np.random.default_rng(11)
     values, rows = [], []
-    for start in at_quantiles(prior, rng.random((5000, len(prior.values())))):
+    for start in at_quantiles(prior, rng.random((replicates, len(prior.values())))):
         sizes = np.bincount(draw_seating(start, T_JOINT, rng))
         fields = {name: value for name, value in start.to_dict(T_JOINT).items() if name != "name"}
         values.append((kind or type(prior))(**fields).resample(sizes, rng).values())
@@ -428,11 +428,63 @@ def test_resampling_keeps_the_joint_distribution(prior: Prior) -> None:
         ("FiniteDirichlet", "- log_product(a * k0, num_observations)", "- log_product(a, num_observations)"),
         ("DirichletProcess", "(0.0 if rng.random() < odds", "(1.0 if rng.random() < odds"),
         ("DirichletProcess", "self.rate - np.log(eta)", "self.rate - 0.5 * np.log(eta)"),
+        ("DirichletProcess", "start + 1.0, num_observations", "start + 2.0, num_observations"),
+        ("DirichletProcess", "num_blocks * self.log_alpha", "(num_blocks + 3) * self.log_alpha"),
+        ("DirichletProcess", "(shape - 1.0) * log_alpha", "(shape + 2.0) * log_alpha"),
     ],
 )  # fmt: skip
 def test_a_fault_in_the_resampling_is_caught(kind: str, sound: str, faulty: str) -> None:
     (prior,) = (prior for prior in RESAMPLED if type(prior).__name__ == kind)
-    assert joint_p_value(prior, with_fault(type(prior), sound, faulty)[kind]) < 1e-8
+    assert joint_p_value(prior, with_fault(type(prior), sound, faulty)[kind], 20_000) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("shape", "rate"), [(1.0, 1.0), (1.0, 1e-3), (0.01, 0.01), (900.0, 300.0), (3.0, 1e4)]
+)
+@pytest.mark.parametrize("num_observations", [1, 2, 30, 1500])
+def test_concentration_integrated_out(num_observations: int, shape: float, rate: float) -> None:
+    """Ratios of neighbouring entries of tau1 are those of integrals by quadrature.
+
+    A single block has the integral below the smallest alpha in closed form: alpha^(shape - 1) is all that varies there.
+    """
+    T = num_observations
+    log_tau1 = DirichletProcess(1.0, shape, rate).integrated_log_tau1(T)
+    assert log_tau1 is not None
+    assert np.isfinite(log_tau1).all()
+
+    def log_integral(blocks: int) -> float:
+        power = shape + (blocks - 1.0)
+        log_alpha = np.arange(-60.0, math.log(4.0 * (shape + T + 100.0) / rate), 1e-3)
+        alpha = np.exp(log_alpha)
+        log_p = power * log_alpha - rate * alpha - (gammaln(alpha + T) - gammaln(alpha + 1.0))
+        below = log_p[0] - math.log(power) - math.log(1e-3)
+        return float(np.logaddexp(logsumexp(log_p), below))
+
+    for blocks in sorted({1, 2, T // 4, T // 2, 3 * T // 4, min(T, 999) - 1} & set(range(1, T))):
+        ratio = log_integral(blocks + 1) - log_integral(blocks)
+        assert log_tau1[blocks + 1] - log_tau1[blocks] == pytest.approx(
+            ratio, abs=1e-5 if blocks < 500 else 1e-3
+        )
+
+
+def test_concentration_that_is_not_integrated_out() -> None:
+    for prior in (
+        DirichletProcess(2.0, None, None),
+        DirichletProcess(2.0, 1e4, 1e4),
+        DirichletProcess(2.0, 1e-300, 1.0),
+        PitmanYor(2.0, 0.4, 3.0, 4.0),
+    ):
+        assert prior.integrated_log_tau1(10) is None
+    sizes, rng = np.array([5, 3, 1]), np.random.default_rng(0)
+    assert DirichletProcess(2.0, 1e4, 1e4).resample(sizes, rng).concentration == pytest.approx(1.0, abs=0.1)
+
+
+def test_the_concentration_drawn_does_not_depend_on_the_present_one() -> None:
+    sizes = np.array([5, 3, 1])
+    first, second = (
+        DirichletProcess(alpha, 1.0, 1.0).resample(sizes, np.random.default_rng(0)) for alpha in (0.01, 100.0)
+    )
+    assert first == second
 
 
 @pytest.mark.parametrize("prior", FIXED, ids=str)
