@@ -99,8 +99,8 @@ class DirichletProcess(Prior):
     concentration : float
         alpha > 0, the value at the start of a chain.
     shape, rate : float or None
-        Gamma prior of alpha; None keeps alpha fixed. With such a prior, alpha is integrated out in the moves of the
-        partition: p(c) = tau1(K) prod_b tau2(|b|) still, with another tau1.
+        Gamma prior of alpha; None keeps alpha fixed. With such a prior alpha is integrated out in the moves of the
+        partition, which only changes tau1 (:meth:`integrated_log_tau1`).
 
     Raises
     ------
