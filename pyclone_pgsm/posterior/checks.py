@@ -199,8 +199,10 @@ def _none_clonal(summary: Summary) -> Iterator[str]:
 
 def _unread_clusters(summary: Summary) -> Iterator[str]:
     """Warn of clusters without any reads in a sample in which others have some."""
-    members = np.arange(summary.num_clusters)[:, None] == summary.labels
-    unread = (members @ summary.depth == 0) & (summary.depth.sum(axis=0) > 0)
+    depth = np.zeros((summary.num_clusters, len(summary.sample_ids)), np.int64)
+    placed = summary.labels >= 0
+    np.add.at(depth, summary.labels[placed], summary.depth[placed])
+    unread = (depth == 0) & (summary.depth.sum(axis=0) > 0)
     if number := int(unread.sum()):
         shown = [
             f"cluster {cluster} in {summary.sample_ids[d]}"

@@ -20,12 +20,10 @@ from pyclone_pgsm.priors.common import (
 )
 from pyclone_pgsm.priors.contract import Prior
 
-SMALLEST_SHAPE, LARGEST_SHAPE = (
-    0.01,
-    1000.0,
-)  # alpha is not integrated out beyond these, where integrals are difficult
-ALL_UP_TO = 1000  # the integral is computed for all numbers of blocks up to this
-SPACING = 1.001  # and for larger ones with this ratio; those between are interpolated
+SMALLEST_SHAPE, LARGEST_SHAPE = 0.01, 1000.0
+"""With a shape beyond these alpha is not integrated out: the integrals are difficult."""
+ALL_UP_TO, SPACING = 1000, 1.001
+"""The integrals are computed for all numbers of blocks up to the first, and above for numbers with the second ratio."""
 
 
 @lru_cache(maxsize=2)
@@ -36,7 +34,7 @@ def _log_gammas(num_observations: int) -> NDArray[np.float64]:
     return gammaln(np.maximum(np.arange(num_observations + 1), 1))
 
 
-class Integrated(NamedTuple):
+class ConcentrationIntegrals(NamedTuple):
     """Integrals over alpha for T observations.
 
     Attributes
@@ -61,7 +59,7 @@ class Integrated(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def integrated_over_gamma(num_observations: int, shape: float, rate: float) -> Integrated:
+def integrate_concentration(num_observations: int, shape: float, rate: float) -> ConcentrationIntegrals:
     """Integrate alpha with the prior Gamma(shape, rate) out by the trapezoidal rule.
 
     The integrands are analytic and log-concave, so that ratios of neighbouring entries of tau1 are accurate to many
@@ -87,7 +85,7 @@ def integrated_over_gamma(num_observations: int, shape: float, rate: float) -> I
         for part in np.array_split(blocks, len(blocks) // 500 + 1)
     ]
     log_tau1 = np.interp(np.arange(T + 1), blocks, np.concatenate(log_integrals))
-    return Integrated(log_alpha, log_weights, log_tau1)
+    return ConcentrationIntegrals(log_alpha, log_weights, log_tau1)
 
 
 @dataclass(frozen=True)
@@ -127,14 +125,14 @@ class DirichletProcess(Prior):
         return _log_gammas(num_observations).copy()
 
     def integrated_log_tau1(self, num_observations: int) -> NDArray[np.float64] | None:
-        integrated = self._integrated(num_observations)
-        return None if integrated is None else integrated.log_tau1.copy()
+        integrals = self._integrals(num_observations)
+        return None if integrals is None else integrals.log_tau1.copy()
 
-    def _integrated(self, num_observations: int) -> Integrated | None:
+    def _integrals(self, num_observations: int) -> ConcentrationIntegrals | None:
         """Return the integrals over alpha if it is integrated out."""
         if self.shape is None or self.rate is None or not SMALLEST_SHAPE <= self.shape <= LARGEST_SHAPE:
             return None
-        return integrated_over_gamma(num_observations, self.shape, self.rate)
+        return integrate_concentration(num_observations, self.shape, self.rate)
 
     def resample(self, sizes: NDArray[np.integer], rng: np.random.Generator) -> DirichletProcess:
         """Draw alpha given the number of blocks by a step that leaves its distribution invariant (Escobar & West 1995,
@@ -146,8 +144,8 @@ class DirichletProcess(Prior):
         if self.shape is None or self.rate is None:
             return self
         num_observations, num_blocks = int(sizes.sum()), len(sizes)
-        integrated = self._integrated(num_observations)
-        start = self.concentration if integrated is None else integrated.draw(num_blocks, rng)
+        integrals = self._integrals(num_observations)
+        start = self.concentration if integrals is None else integrals.draw(num_blocks, rng)
         eta = rng.beta(start + 1.0, num_observations)
         rate = self.rate - np.log(eta)
         odds = (self.shape + num_blocks - 1.0) / (num_observations * rate)
