@@ -82,12 +82,14 @@ def enumerate_joint(case: Case) -> tuple[dict[bytes, int], NDArray[np.float64]]:
     return places, np.exp(log_joint - logsumexp(log_joint))
 
 
-def draw_joint(case: Case, places: dict[bytes, int], monkeypatch: pytest.MonkeyPatch) -> NDArray[np.int64]:
+def draw_joint(
+    case: Case, places: dict[bytes, int], monkeypatch: pytest.MonkeyPatch, iterations: int = 8_000
+) -> NDArray[np.int64]:
     """What a chain draws: numbers of pairs of values and partition."""
     choices = dict(zip(case.names, (FIRST, SECOND)))
     monkeypatch.setattr(case.kind, "choices", classmethod(lambda cls, data, **given: choices))
     model = InferredModel(case.kind.__name__, case.kind, case.data, dict.fromkeys(case.names, "infer"))
-    settings = Settings(iterations=8_000, burn_in=BURN_IN, seed=4, particles=5)
+    settings = Settings(iterations=iterations, burn_in=BURN_IN, seed=4, particles=5)
     records = run(model, ANY_CONCENTRATION, settings)
     saved = zip(records.labels[BURN_IN:], records.values[BURN_IN:])
     return np.array([VALUES.index(pair) * len(places) + places[labels.tobytes()] for labels, pair in saved])
@@ -121,7 +123,7 @@ def test_planted_faults_are_caught(
 ) -> None:
     places, probabilities = enumerate_joint(CASES["normal"])
     break_it(monkeypatch)
-    draws = draw_joint(CASES["normal"], places, monkeypatch)
+    draws = draw_joint(CASES["normal"], places, monkeypatch, 20_000)
     with pytest.raises(AssertionError):
         check_frequencies(draws, probabilities)
 

@@ -85,7 +85,7 @@ def stick(path: Path, chain: int, likelihood_of_one: float) -> None:
 def mixed(tmp_path_factory) -> Path:
     """Four chains that agree."""
     folder = tmp_path_factory.mktemp("stacking")
-    chains = {"sampler": "gibbs", "iterations": 200, "burn_in": 100, "chains": 4}
+    chains = {"sampler": "gibbs", "iterations": 600, "burn_in": 100, "chains": 4, "seed": 2}
     return small_runs.run_matrix(folder / "t.h5", prior=DirichletProcess(rate=0.1), **chains)
 
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -168,8 +168,8 @@ def results(tmp_path: Path) -> Path:
 def test_advice_that_the_workflow_heeds_is_no_warning(script: Import, results: Path) -> None:
     """The table that ``prepare`` writes lacks standard deviations, which ``analyze`` is given again."""
     content = {"R1": Uncertain(0.8, 0.05)}
-    prepared = SimpleNamespace(table=pd.DataFrame({"sample_id": ["R1"]}), tumour_content=content)
-    (advice,) = Prepared.not_in_table(prepared)  # type: ignore[arg-type]
+    prepared = Prepared(pd.DataFrame({"sample_id": ["R1"]}), [], [], [], content, "major")
+    (advice,) = prepared.not_in_table()
     with (results / "logs" / "prepare" / "P1.log").open("a") as log:
         log.write(f"pyclone-pgsm: warning: {with_options(advice)}\n")
     assert script("cohort_results").Results(results).warnings("P1") == ["purity unknown", "one < two", "two"]
