@@ -12,7 +12,7 @@ from pyclone_pgsm.inputs.problems import count, listed
 from pyclone_pgsm.inputs.read_counts.empty_samples import LEAST_MUTATIONS, without_mutations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.likelihoods.choice import Choice
-from pyclone_pgsm.posterior.states import SURE
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, SURE
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tumour.choices import ERROR_RATE, PRECISION, content_choice
 
@@ -57,6 +57,7 @@ def doubts_of_tumour(
         *_misfits(summary),
         *_poor_fits(summary),
         *_absent_clusters(summary, error_rate, "error_rate" in draws),
+        *_mostly_outliers(summary),
         *_none_clonal(summary),
         *_unread_clusters(summary),
         *_ends(draws, contents),
@@ -181,19 +182,40 @@ def _compared(found: Sequence[tuple[int, int, float]]) -> str:
     )
 
 
+def _mostly_outliers(summary: Summary) -> Iterator[str]:
+    number, total = int((summary.labels < 0).sum()), len(summary.labels)
+    if 2 * number > total:
+        yield (
+            f"{number:,} of {count(total, 'mutation')} are outliers: is `outlier_prob` too large, or are copy numbers "
+            "or the tumour content wrong?"
+        )
+
+
 def _none_clonal(summary: Summary) -> Iterator[str]:
-    """Warn of samples in which no cluster can be clonal: all tumour cells of a sample descend from one.
+    """Warn of samples in which no cluster can be clonal, or only stray ones: all tumour cells of a sample descend from
+    one, and have its mutations.
 
     Few mutations may all be subclonal. Samples without any have a warning about the input.
     """
     tell = (summary.depth > 0).sum(axis=0) >= LEAST_MUTATIONS
     tell &= ~without_mutations(summary.variant_reads, summary.depth)
-    if samples := [
-        name for name in compress(summary.sample_ids, tell) if name in summary.samples_without_clonal
-    ]:
+    tell &= summary.num_clusters > 0
+    is_stray = summary.stray_clusters
+    nowhere = tell & ~summary.can_be_clonal.any(axis=0)
+    hardly = tell & ~nowhere & ~summary.can_be_clonal[~is_stray].any(axis=0)
+    question = (
+        f"(above {DEFAULT_THRESHOLDS.clonal_above:g}): is the tumour content there too high, or are the trunk and a "
+        "large subclone one cluster?"
+    )
+    if nowhere.any():
+        yield f"no cluster can be clonal in {listed([*compress(summary.sample_ids, nowhere)])} {question}"
+    if hardly.any():
+        found = np.flatnonzero(is_stray & summary.can_be_clonal[:, hardly].any(axis=1)).tolist()
+        clusters = f"cluster {found[0]}" if len(found) == 1 else f"clusters {', '.join(map(str, found))}"
+        size = count(int(summary.cluster_size[found].sum()), "mutation")
         yield (
-            f"no cluster can be clonal in {listed(samples)}: is the tumour content there too high, or are the trunk "
-            "and a large subclone one cluster?"
+            f"only {clusters} ({size}) can be clonal in {listed([*compress(summary.sample_ids, hardly)])} {question} "
+            "So few mutations may be artefacts, or have wrong copy numbers"
         )
 
 

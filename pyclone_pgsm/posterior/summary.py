@@ -13,6 +13,8 @@ from pyclone_pgsm.tumour.grid import cell_ends
 
 SURELY_NOT = 0.025
 """A cluster is surely not clonal if its probability to be clonal is below this: its 95 % interval is then lower."""
+STRAY_MUTATIONS, STRAY_TIMES = 2, 10
+"""Largest size of a cluster that may consist of artefacts, if another is at least this many times as large."""
 
 
 @dataclass(frozen=True)
@@ -138,10 +140,15 @@ class Summary:
         return found[np.argsort(-self.cluster_size[found], kind="stable")].tolist()
 
     @property
-    def samples_without_clonal(self) -> list[str]:
-        """Samples in which no cluster can be clonal."""
-        nowhere = self._has_data & (self.cluster_prob_clonal < SURELY_NOT).all(axis=0)
-        return [self.sample_ids[place] for place in np.flatnonzero(nowhere)] if self.num_clusters else []
+    def can_be_clonal(self) -> NDArray[np.bool_]:
+        """(K, D) whether each cluster can be clonal."""
+        return self.cluster_prob_clonal >= SURELY_NOT
+
+    @property
+    def stray_clusters(self) -> NDArray[np.bool_]:
+        """(K,) whether each cluster has so few mutations, beside others, that these may be artefacts."""
+        sizes = self.cluster_size
+        return (sizes <= STRAY_MUTATIONS) & (STRAY_TIMES * sizes <= sizes.max(initial=0))
 
     @property
     def trunk(self) -> str:

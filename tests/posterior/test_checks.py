@@ -154,8 +154,47 @@ def test_no_cluster_can_be_clonal(summary):
         if isinstance(values := getattr(missing, field.name), np.ndarray) and len(values) == 4
     }
     assert doubts(replace(missing, **twice), {}, {}) == [
-        "no cluster can be clonal in 'A': is the tumour content there too high, or are the trunk and a large subclone "
-        "one cluster?"
+        "no cluster can be clonal in 'A' (above 0.95): is the tumour content there too high, or are the trunk and a "
+        "large subclone one cluster?"
+    ]
+
+
+@pytest.mark.parametrize(("small", "large", "is_said"), [(1, 20, True), (1, 9, False), (3, 30, False)])
+def test_only_a_stray_cluster_can_be_clonal(summary, small, large, is_said):
+    """In the first sample; in the second the large one can be."""
+    number = small + large
+    labels = np.repeat([0, 1], [small, large])
+    rows = {
+        field.name: values[:1].repeat(number, axis=0)
+        for field in fields(summary)
+        if isinstance(values := getattr(summary, field.name), np.ndarray) and len(values) == 4
+    }
+    two = {name: np.hstack([rows.get(name, getattr(summary, name))] * 2) for name in ("depth", "vaf")}
+    found = replace(
+        summary,
+        sample_ids=["A", "B"],
+        **rows
+        | two
+        | {
+            "labels": labels,
+            "cluster_size": np.array([small, large]),
+            "cluster_prob_present": np.ones((2, 2)),
+            "cluster_prob_clonal": np.array([[0.6, 0.6], [0.0, 0.1]]),
+        },
+    )
+    said = [
+        "only cluster 0 (1 mutation) can be clonal in 'A' (above 0.95): is the tumour content there too high, or are "
+        "the trunk and a large subclone one cluster? So few mutations may be artefacts, or have wrong copy numbers"
+    ]
+    assert doubts(found, {}, {}) == (said if is_said else [])
+
+
+def test_most_mutations_are_outliers(summary):
+    one = replace(summary, cluster_size=np.array([2]), cluster_prob_present=np.ones((1, 1)))
+    half = replace(one, labels=np.array([0, 0, -1, -1]), cluster_prob_clonal=np.ones((1, 1)))
+    assert doubts(half, {}, {}) == []
+    assert doubts(replace(half, labels=np.array([0, -1, -1, -1])), {}, {}) == [
+        "3 of 4 mutations are outliers: is `outlier_prob` too large, or are copy numbers or the tumour content wrong?"
     ]
 
 
@@ -250,7 +289,8 @@ def test_errors_like_variant_reads(summary):
     none = replace(
         summary, labels=np.full(4, -1), cluster_prob_present=np.empty((0, 1)), cluster_size=np.empty(0, int)
     )
-    assert doubts(none, rates, {}) == []
+    (warning,) = doubts(none, rates, {})
+    assert warning.startswith("4 of 4 mutations are outliers")
     absent = summary.cluster_prob_present.copy()
     absent[low] = 0.7
     assert doubts(replace(summary, cluster_prob_present=absent), rates, {}) == []
