@@ -134,7 +134,24 @@ def read_table(
         unfiltered=[problems.file] if "filter" in table and no_filter else [],
         names=names,
         renamed=renamed if names else [],
+        warnings=_columns_not_read(table) if kind is PLAIN else [],
     )
+
+
+_USED_INSTEAD = {
+    "tumour_content": "`tumour_content`, the sample sheet and the files of the segments say it",
+    "error_rate": "`error_rate` says it",
+}
+
+
+def _columns_not_read(table: Table) -> list[str]:
+    """Return a warning for each column that is read in a table of read counts, but not in one joined with segments."""
+    spellings = {name: MEANS[name] for name in _USED_INSTEAD}
+    return [
+        f"{table.problems.file}: the column {column} is not read where mutations are joined with segments: {instead}"
+        for name, instead in _USED_INSTEAD.items()
+        if (column := columns_by_part(table.names, spellings, letters).get(name))
+    ]
 
 
 def _note_missing_columns(table: Table, kind: CallTable) -> None:

@@ -327,9 +327,9 @@ def _content_too_low(
             yield (
                 f"is the tumour content of {sample!r}, {content:g}, too low? {(of_sample > TOO_HIGH).sum()} of its "
                 f"{(~np.isnan(of_sample)).sum()} mutations show more variant reads than copy numbers and tumour "
-                "content allow, and more than chance explains. Clusters may then be joined. Check it, or infer it with "
-                f"`tumour_content` {sample}={content:g}±{content / 10:.2g}; wrong copy numbers and germline variants "
-                "have the same effect"
+                "content allow, and more than chance explains. Clusters may then be joined. Check it; if it is about "
+                f"right, infer it with `tumour_content` {sample}={content:g}±{content / 10:.2g}; wrong copy numbers "
+                "and germline variants have the same effect"
             )
 
 

@@ -38,7 +38,11 @@ _PURITY = frozenset({"purity", "cellularity", "aberrantcellfraction"})
 _PLOIDY = frozenset({"ploidy", "ploidyestimate"})
 _SEX = frozenset({"gender", "sex"})
 
-_STYLE = style("the purity and ploidy of a sample", _PURITY | _PLOIDY | _SEX)
+_STATUS = frozenset({"status", "fitmethod"})
+NO_TUMOUR = "NO_TUMOR"
+"""What PURPLE says if it found no tumour in the sample: the purity beside it means nothing."""
+
+_STYLE = style("the purity and ploidy of a sample", _PURITY | _PLOIDY | _SEX | _STATUS)
 _COPIES = values.Real(0.0, values.LARGEST_COPY_NUMBER, "a ploidy: a number, 0 or more")
 _SEX_BY_Y: dict[str, Sex] = {"Y": "male", "N": "female"}
 """Sex by whether ASCAT found a chromosome Y."""
@@ -100,6 +104,8 @@ def read_fit(path: Path, problems: FileProblems) -> Fit:
     purity = number(values.TUMOUR_CONTENT, _PURITY | {"rho"})
     if (normal := number(_NORMAL, frozenset({"normalcontamination"}))) is not None and normal < 1:
         purity = 1 - normal
+    if _cell(texts, _STATUS)[1] == NO_TUMOUR:
+        purity = None
     sex = SEXES.get(_cell(texts, _SEX)[1].lower())
     if texts.get("GenderChr") == "Y":
         sex = _SEX_BY_Y.get(texts.get("GenderChrFound", ""))

@@ -224,6 +224,16 @@ def test_plain_with_two_columns_of_variant_reads(tmp_path: Path) -> None:
     assert counts(read(write(tmp_path, agreeing))) == [("S", "1:5:A:C", 30, 10)]
 
 
+def test_columns_that_only_tables_of_read_counts_have(tmp_path: Path) -> None:
+    header = PLAIN + "\tPurity\terror_rate\tnormal"
+    path = write(tmp_path, plain("1\t5\tA\tC\tS\t30\t10\t0.6\t0.01\tN", header=header), "x.tsv")
+    assert read(path).warnings == [
+        f"{path}: the column Purity is not read where mutations are joined with segments: `tumour_content`, the sample "
+        "sheet and the files of the segments say it",
+        f"{path}: the column error_rate is not read where mutations are joined with segments: `error_rate` says it",
+    ]
+
+
 def test_plain_without_samples_under_a_name(tmp_path: Path) -> None:
     path = write(tmp_path, plain("1\t5\tA\tC\t30\t10", header=PLAIN.replace("sample_id\t", "")), "x.tsv")
     assert counts(read(VariantFile(path, {"R": None}))) == [("R", "1:5:A:C", 30, 10)]

@@ -153,6 +153,14 @@ def test_missing_purity(tmp_path: Path) -> None:
     assert [(hint.purity, hint.ploidy) for hint in read_segments(path).hints] == [(None, 3.1)]
 
 
+@pytest.mark.parametrize("column", ["status", "fitMethod"])
+def test_purple_found_no_tumour(tmp_path: Path, column: str) -> None:
+    path = write(tmp_path, "S.purple.cnv.somatic.tsv", FILES["purple 3"][1])
+    for status, purity in (("NORMAL", 0.81), ("NO_TUMOR", None)):
+        write(tmp_path, "S.purple.purity.tsv", PURPLE.replace("status", column).replace("NORMAL", status))
+        assert [(hint.purity, hint.ploidy) for hint in read_segments(path).hints] == [(purity, 3.1)]
+
+
 @pytest.mark.parametrize(
     ("fit", "expected"),
     [
