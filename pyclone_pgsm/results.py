@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -187,6 +187,7 @@ class Result:
         primary: str | None = None,
         source: Path | str | None = None,
         source_sample: str | None = None,
+        tumour_sample: Mapping[str, str] | None = None,
         drivers: Iterable[str] = (),
         force: bool = False,
     ) -> list[str]:
@@ -206,6 +207,8 @@ class Result:
             The VCF or MAF that ``vcf``, ``maf`` and ``cbioportal`` annotate.
         source_sample : str or None
             The sample of the result to which the only tumour sample of `source` corresponds.
+        tumour_sample : dict of str to str, or None
+            The names that samples of the result have in `source`, if they are others.
         drivers : iterable of str
             Driver genes and mutations, for ``ctree`` and ``revolver``.
         force : bool
@@ -225,6 +228,7 @@ class Result:
         check_path("source", source)
         if isinstance(drivers, str) or not isinstance(drivers, Iterable):
             refuse("drivers", drivers, "a list of genes and mutations, such as ['TP53']")
+        check_kind("tumour_sample", tumour_sample, Mapping | None, "a dict of names by sample of the result")
         names = list(drivers)
         for name in names:
             check_kind("drivers", name, str, "the name of a gene or of a mutation")
@@ -245,7 +249,8 @@ class Result:
             self._tables,
             data.options.genotype_prior,
         )
-        options = ExportOptions(patient, primary, named, source_sample, frozenset(names))
+        in_source = dict(tumour_sample or {})
+        options = ExportOptions(patient, primary, named, source_sample, in_source, frozenset(names))
         return export(answer, chosen, out, options)
 
     def report(self, path: Path | str | None = None, *, force: bool = False) -> Path:

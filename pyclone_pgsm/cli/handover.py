@@ -12,7 +12,7 @@ from pyclone_pgsm.cli.parsing import command_line, refuse_ineffective, split_sam
 from pyclone_pgsm.cli.traces import FileLikelihood
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.files import check_file
-from pyclone_pgsm.inputs.problems import count
+from pyclone_pgsm.inputs.problems import count, listed
 
 if TYPE_CHECKING:
     from pyclone_pgsm.results import Result
@@ -68,6 +68,12 @@ EXPORT_OPTIONS = grouped(
             "Your own VCF or MAF to annotate (vcf, maf, cbioportal).",
             "FILE|SAMPLE=FILE",
         ),
+        "tumour_sample": (
+            list[str],
+            [],
+            "Name of a sample of the result in that file; repeat for several.",
+            "SAMPLE=NAME",
+        ),
         "drivers": (
             Path | None,
             None,
@@ -99,6 +105,7 @@ def export(
     chosen = find_format(format)
     refuse_ineffective(context, EFFECTS)
     check_output(chosen, out, force, filter(None, (path, drivers, result, result / "trace.h5")))
+    in_source = dict(_sample_and_name(text) for text in given["tumour_sample"])
     names = _lines(drivers) if drivers else []
     opened = _opened(given, result)
     notes = opened.export(
@@ -108,11 +115,21 @@ def export(
         primary=given["primary"],
         source=path,
         source_sample=sample,
+        tumour_sample=in_source,
         drivers=names,
         force=force,
     )
     written = ", ".join(str(out / name) for name in chosen.files) or out
     say(given, *opened.notes, *_doubts(opened), *notes, f"written: {written}")
+
+
+def _sample_and_name(text: str) -> tuple[str, str]:
+    sample, equals, name = text.partition("=")
+    if not (sample and equals and name):
+        raise UsageError(
+            f"--tumour-sample {text}: expected SAMPLE=NAME, a sample of the result and its name in the file"
+        )
+    return sample, name
 
 
 def _lines(path: Path) -> list[str]:
@@ -161,6 +178,14 @@ def score(
     others = found.loc[~found["mutation_id"].isin(known["mutation_id"]), "mutation_id"].nunique()
     if others:
         print(f"not compared: {count(others, 'mutation')} that the truth lacks", file=sys.stderr)
+    if {"ccf", "sample_id"} <= set(known.columns):
+        samples = [dict.fromkeys(table["sample_id"]) for table in (known, found)]
+        for of, lacking, name in zip(samples, reversed(samples), ("result", "truth")):
+            if missing := [sample for sample in of if sample not in lacking]:
+                print(
+                    f"prevalences not compared: samples {listed(missing)}, which the {name} lacks",
+                    file=sys.stderr,
+                )
     if difference := _staleness(result):
         print(
             f"{difference}; scored are the tables: update them with pyclone-pgsm summarize", file=sys.stderr

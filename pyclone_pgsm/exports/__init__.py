@@ -54,6 +54,7 @@ EFFECTS: Effects = {
     "primary": ("format", ("metient",)),
     "source": ("format", ("maf", "vcf", "cbioportal")),
     "source_sample": ("format", ("maf", "vcf", "cbioportal")),
+    "tumour_sample": ("format", ("maf", "vcf", "cbioportal")),
     "drivers": ("format", ("ctree", "revolver")),
 }
 """Options, and the formats that use them."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,13 +137,15 @@ class ExportOptions(NamedTuple):
     """What a format may need in addition to the result, named as on the command line.
 
     `primary` is the sample that is the primary tumour, and `source` the user's file to annotate, whose only tumour
-    sample is `source_sample` of the result. `drivers` are driver genes and mutations.
+    sample is `source_sample` of the result; `tumour_samples` maps samples of the result to their names in that file.
+    `drivers` are driver genes and mutations.
     """
 
     patient: str = DEFAULT_PATIENT
     primary: str | None = None
     source: Path | None = None
     source_sample: str | None = None
+    tumour_samples: Mapping[str, str] = MappingProxyType({})
     drivers: frozenset[str] = frozenset()
 
 

@@ -8,7 +8,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.exports.answer import Answer, ExportOptions
 from pyclone_pgsm.inputs.genome import chromosome
 from pyclone_pgsm.inputs.mutations.model import VariantFile, allele, mutation_id, trimmed
-from pyclone_pgsm.inputs.mutations.naming import choose_samples
+from pyclone_pgsm.inputs.mutations.naming import choose_samples, samples_of_file
 from pyclone_pgsm.inputs.problems import FileProblems
 from pyclone_pgsm.inputs.values import is_number
 
@@ -34,11 +34,22 @@ def samples_of(
 ) -> dict[str, int]:
     """Return the index in the result of each sample of the file that the result has; InputError if there is none.
 
-    Samples are matched by their name, by ``--source SAMPLE=FILE``, or by the name that the readers of mutations would
-    give them, which know those that the file declares as tumours and as normal samples.
+    Samples are matched by the names that the user gives, by their name, by ``source`` SAMPLE=FILE, or by the name that
+    the readers of mutations would give them, which know those that the file declares as tumours and as normal samples.
     """
     wanted = answer.observations.sample_ids
     place = {name: d for d, name in enumerate(wanted)}
+    for sample, name in options.tumour_samples.items():
+        if sample not in place:
+            raise UsageError(
+                f"`tumour_sample` {sample}={name}: the samples of the result are {', '.join(wanted)}"
+            )
+        if name not in names:
+            raise UsageError(
+                f"`tumour_sample` {sample}={name}: {path} has no such sample; {samples_of_file(names)}"
+            )
+    if options.tumour_samples:
+        return {name: place[sample] for sample, name in options.tumour_samples.items()}
     if options.source_sample is not None and options.source_sample not in place:
         raise UsageError(
             f"`source` {options.source_sample}={path}: the samples of the result are {', '.join(wanted)}"
@@ -51,8 +62,8 @@ def samples_of(
     found = {name: place[given] for name, given in chosen.items() if given in place}
     if not found:
         raise problems.give_up(
-            f"none of its samples ({', '.join(names[:20])}) is in the result ({', '.join(wanted)}): name it with "
-            "`source` SAMPLE=FILE"
+            f"none of its samples ({', '.join(names[:20])}) is in the result ({', '.join(wanted)}): say which is "
+            f"which with `tumour_sample`, as in {wanted[0]}={next(iter(chosen), 'NAME')}"
         )
     return found
 

@@ -101,7 +101,8 @@ def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
     """Return all scores of a result, NaN where the tables lack what a score needs.
 
     Clusters are compared on the mutations in both tables; prevalences and intervals on the pairs of a mutation and a
-    sample in both. ``mutations_lost`` counts mutations in the truth that are missing from the result. ``dream_1c`` is
+    sample in both; ``samples`` counts those in both, or those of the result if only clusters are compared.
+    ``mutations_lost`` counts mutations in the truth that are missing from the result. ``dream_1c`` is
     the mean over samples, with the mean prevalence of its mutations for each true and found cluster. Outliers (-1) are
     compared like a cluster, but not counted as one. UsageError if the tables have no mutation in common.
     """
@@ -131,6 +132,7 @@ def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
     }
     if {"ccf", "sample_id"} <= set(truth.columns):
         both = truth.merge(found, on=["mutation_id", "sample_id"]).dropna(subset=["ccf"])
+        scores["samples"] = both["sample_id"].nunique()
         if len(both):
             scores["rmse"] = math.sqrt(((both["ccf"] - both["cellular_prevalence"]) ** 2).mean(skipna=False))
             scores["dream_1c"] = _by_cluster(both)

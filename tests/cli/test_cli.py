@@ -393,7 +393,15 @@ def test_a_trace_that_has_gone_on_is_read_as_it_is_now(table, tmp_path):
     scored = call("score", out, truth)
     assert "dream_2a" in scored.stdout
     assert "not compared: 1 mutation that the truth lacks" in scored.stderr
+    assert "prevalences not compared" not in scored.stderr
     assert "the trace now has 40; scored are the tables" in scored.stderr
+    truth.write_text(
+        "mutation_id\tcluster\tsample_id\tccf\n" + "".join(f"{name}\t0\tX\t0.5\n" for name in names)
+    )
+    scored = call("score", out, truth)
+    assert "samples\t0" in scored.stdout
+    assert "prevalences not compared: samples 'X', which the result lacks" in scored.stderr
+    assert "which the truth lacks" in scored.stderr
     as_now = (tmp_path / "t.tsv").read_bytes()
     call("export", out / "trace.h5", *export)
     assert (tmp_path / "t.tsv").read_bytes() == as_now

@@ -722,6 +722,26 @@ def test_vcf_of_a_named_sample(result: Result, tmp_path: Path) -> None:
     assert float(record[10].split(":")[2]) == pytest.approx(result.summary.mean[-1, 1], rel=1e-5)
 
 
+def test_vcf_of_several_samples_of_other_names(result: Result, tmp_path: Path) -> None:
+    source, out = vcf(result, tmp_path / "in.vcf", ["R1", "R2"]), tmp_path / "out.vcf"
+    samples = result.summary.sample_ids
+    with pytest.raises(InputError, match="Name it with `tumour_sample`; the file has 'R1', 'R2'"):
+        result.export("vcf", out, source=source)
+    result.export("vcf", out, source=source, tumour_sample={samples[1]: "R1", samples[0]: "R2"})
+    record = out.read_text().splitlines()[-2].split("\t")
+    for column, d in ((9, 1), (10, 0)):
+        assert float(record[column].split(":")[2]) == pytest.approx(result.summary.mean[-1, d], rel=1e-5)
+    for names, message in (
+        ({"none": "R1"}, "`tumour_sample` none=R1: the samples of the result are "),
+        (
+            {samples[0]: "R3"},
+            f"`tumour_sample` {samples[0]}=R3: .*in.vcf has no such sample; the file has 'R1', 'R2'",
+        ),
+    ):
+        with pytest.raises(UsageError, match=message):
+            result.export("vcf", out, source=source, tumour_sample=names, force=True)
+
+
 def test_vcf_whose_normal_sample_is_declared(result: Result, tmp_path: Path) -> None:
     source = vcf(result, tmp_path / "in.vcf", ["N", "X1"])
     source.write_text(source.read_text().replace("##FILTER", "##normal_sample=N\n##FILTER", 1))

@@ -156,6 +156,10 @@ def test_rmse_and_coverage() -> None:
     scores = score(truth, found)
     assert scores["rmse"] == pytest.approx(math.sqrt((0.09 + 0.16) / 4))
     assert scores["coverage"] == 0.5
+    assert scores["samples"] == 1
+    elsewhere = score(truth.assign(sample_id="T"), found)
+    assert elsewhere["samples"] == 0
+    assert math.isnan(elsewhere["rmse"])
 
 
 def test_prevalences_of_a_truth_may_be_rounded_or_unknown(tmp_path: Path) -> None:
