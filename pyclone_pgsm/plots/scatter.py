@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.summary import Summary
 
@@ -85,6 +86,12 @@ def _scatter(summary: Summary, quantity: _Quantity) -> Figure:
         return _rows(summary, quantity, subtitle)
     samples = most_different(summary, MAX_SAMPLES)
     subtitle += of_samples(samples, summary)
+    has_reads = summary.depth[:, samples].any(axis=0)
+    if has_reads.sum() >= 2 and not has_reads.all():
+        subtitle += (
+            f"; without {listed([summary.sample_ids[d] for d in samples[~has_reads]])}, which has no reads"
+        )
+        samples = samples[has_reads]
     if quantity.discs:
         subtitle += "; discs: sizes of the clusters"
     elif np.isnan(quantity.values[:, samples]).any():

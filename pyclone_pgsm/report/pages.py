@@ -50,7 +50,7 @@ def tumour_page(content: Content) -> Page:
     quantities = sections.choices("quantity", "show", ["variant allele frequency", "cellular prevalence"])
     of_points = "Each point is a mutation."
     if (summary.labels < 0).any():
-        of_points += " Grey ones are outliers, which belong to no cluster."
+        of_points += " Dark grey ones are outliers, which belong to no cluster."
     pairs = sections.picture("pairs", of_points, f"{sections.choices_of_pair(names)} {quantities}")
     densities = sections.picture(
         "densities",

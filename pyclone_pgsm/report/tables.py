@@ -122,6 +122,8 @@ def mutation_table(summary: Summary, data: Observations) -> tuple[str, int]:
     genes = data.annotations.get("gene")
     columns = [Column("mutation"), *([Column("gene")] if genes else []), Column("cluster", True)]
     columns += [Column("probability", True), Column("second cluster", True), Column("its probability", True)]
+    outlier_prob = summary.outlier_prob
+    columns += [] if outlier_prob is None else [Column("outlier", True)]
     columns += [Column("doubt")]
     columns += [Column(name, True) for name in summary.sample_ids]
     with_intervals = T * D <= MOST_INTERVALS
@@ -133,6 +135,7 @@ def mutation_table(summary: Summary, data: Observations) -> tuple[str, int]:
         row = [escaped(summary.mutation_ids[t]), *([escaped(genes[t])] if genes else [])]
         row += [str(summary.labels[t]), number(float(summary.assignment_prob[t]), 2)]
         row += [str(second), number(float(summary.second_prob[t]), 2)] if second >= 0 else ["", ""]
+        row += [] if outlier_prob is None else [number(float(outlier_prob[t]), 2)]
         row.append(why[t])
         if with_intervals:
             return row + [interval(*values) for values in zip(means[t], lower[t], upper[t])]

@@ -520,6 +520,16 @@ def test_legends_name_the_20_largest_and_count_the_others():
     assert [handle.get_color() for handle in handles[:20]] == colours[20:]
 
 
+def test_samples_without_reads_are_not_in_scatters():
+    summary = make_summary(100, 4, 5)
+    depth = summary.depth.copy()
+    depth[:, 2] = 0
+    without = summary.sample_ids[2]
+    figure = prevalence_scatter(replace(summary, depth=depth))
+    assert len(figure.axes) == 3
+    assert any(f"without '{without}', which has no reads" in text for text in texts(figure))
+
+
 def test_scatters_say_which_samples_they_show(monkeypatch):
     summary = make_summary(100, 20, 5)
     figure = prevalence_scatter(summary)
