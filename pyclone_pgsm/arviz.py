@@ -17,6 +17,7 @@ def to_arviz(trace: Path | str, burn_in: int | None = None) -> Any:
     Parameters
     ----------
     trace : Path or str
+        A trace, or an output folder. That of a result from Python is ``result.path``.
     burn_in : int or None
         Iterations to leave out; None: the burn-in of the run.
 
@@ -41,7 +42,8 @@ def to_arviz(trace: Path | str, burn_in: int | None = None) -> Any:
         raise ImportError("to_arviz needs ArviZ: pip install 'pyclone-pgsm[arviz]'") from problem
 
     check_path("trace", trace, may_be_none=False)
-    with Trace(Path(trace)) as opened:
+    path = Path(trace)
+    with Trace(path / "trace.h5" if path.is_dir() else path) as opened:
         kept = kept_rows(opened, burn_in)
         length = min(len(rows) for rows in kept if len(rows))
         chains = [(k, rows[-length:]) for k, rows in enumerate(kept) if len(rows)]

@@ -102,7 +102,9 @@ class Clustering(Result):
         names = (*options.first_prior.hyperparameters, *options.hyperparameters)
         self.hyperparameters = {name: gather(trace, rows, name) for name in names}
         self.chains = trace.chains
-        self._predictive = predictive(trace, self.chain_weights)
+        self._predictive = predictive(trace, self.chain_weights, self._found.burn_in)
+        self._clusters = summary.labels.copy()  # `labels` may be edited by the user
+        self._standardised = trace.data_of(MatrixData).options.standardised
         self._may_miss = bool(np.isnan(trace.matrix.values).any())
 
     def __repr__(self) -> str:
@@ -122,6 +124,7 @@ class Clustering(Result):
         Parameters
         ----------
         X : (N, D) array of floats
+            In the units of the table, also if the trace was made with ``--standardise``; so is the density.
 
         Returns
         -------
@@ -133,9 +136,9 @@ class Clustering(Result):
             X has a different number of columns, a value is infinite, or NaN where the clustered rows have none, or the
             likelihood has no predictive density, or fails.
         """
-        points = self._checked(X)
+        points, log_scale = self._checked(X)
         with blamed(self.options.model.likelihood):
-            return self._predictive.log_density(points)
+            return self._predictive.log_density(points) - log_scale
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probability that a new row belongs to each consensus cluster, given that it belongs to one.
@@ -143,6 +146,7 @@ class Clustering(Result):
         Parameters
         ----------
         X : (N, D) array of floats
+            See :meth:`log_predictive`.
 
         Returns
         -------
@@ -154,16 +158,22 @@ class Clustering(Result):
         UsageError
             See :meth:`log_predictive`; or the likelihood gives a row the density 0 in every cluster.
         """
-        points, prior = self._checked(X), self._predictive.priors[0]
+        points, _ = self._checked(X)
+        prior = self._predictive.priors[0]
         means = [float(self.hyperparameters[name].mean()) for name in prior.hyperparameters]
         likelihood = self._predictive.likelihood_at_medians
         with blamed(self.options.model.likelihood):
-            return cluster_probabilities(likelihood, prior.with_values(means), self.labels, points)
+            return cluster_probabilities(likelihood, prior.with_values(means), self._clusters, points)
 
-    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _checked(self, X: ArrayLike) -> tuple[NDArray[np.float64], float]:
+        """Return new rows in the units of the trace, and the log of the volume that these units have in those of `X`.
+
+        Names of columns that the clustered rows did not have, and were numbered instead, may be any others.
+        """
         names, of_columns = self.summary.column_names, names_of_columns(X)
         own = names if of_columns is None else list(map(str, of_columns))
-        if own != names and names != numbered_names(len(names)):
+        are_others = names == numbered_names(len(names)) and not set(own) & set(names)
+        if own != names and not are_others:
             raise UsageError(f"new rows must have the columns {listed(names)}, not {listed(own)}")
         points = as_numbers("new rows", X)
         num_columns = len(names)
@@ -179,7 +189,10 @@ class Clustering(Result):
                 else f"{points[row, column]}: not finite"
             )
             raise UsageError(f"new rows: row {row}, column {column} (from 0): {problem}")
-        return points
+        if self._standardised is None:
+            return points, 0.0
+        mean, sd = (np.array(self._standardised[name]) for name in ("mean", "sd"))
+        return (points - mean) / sd, float(np.log(sd).sum())
 
 
 @np.errstate(under="ignore")  # underflow is normal here, also if the caller lets numpy raise errors

@@ -59,8 +59,8 @@ def test_rhat_of_precisions_that_may_be_infinite_is_that_of_arviz() -> None:
 
 def test_draws_are_those_of_the_trace(tmp_path: Path) -> None:
     arviz = pytest.importorskip("arviz")
-    path = run(tmp_path / "t.h5")
-    data = pyclone_pgsm.to_arviz(path)
+    path = run(tmp_path / "trace.h5")
+    data = pyclone_pgsm.to_arviz(tmp_path)  # an output folder
     is_old = arviz.__version__.startswith("0.")
     assert type(data).__name__ == ("InferenceData" if is_old else "DataTree")
     assert set(arviz.summary(data).index) == set(data.posterior.data_vars)

@@ -34,13 +34,13 @@ def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> N
     from pyclone_pgsm.likelihoods.registry import find_likelihood
     from pyclone_pgsm.sampling.chains import effective_threads
 
+    for process in _started.values():
+        process.poll()  # so that the system forgets those that have ended
     if not settings.has_particles or effective_threads(threads, settings.chains) == 1:
         return
     kind = find_likelihood(likelihood)
     if kind in _started or not is_cold(kind):
         return
-    for process in _started.values():
-        process.poll()  # so that the system forgets those that have ended
     lock = precompiling_lock(kind)
     if lock is None:
         return

@@ -74,15 +74,17 @@ def _run(path: Path, plan: Plan, progress: Progress | None) -> RunOptions:
         if settings.until_converged:
             with Trace(path) as trace:
                 monitor = monitor_of(trace)
-        with closing(run_until_converged(*run, monitor) if monitor else run_chains(*run)) as segments:
-            for chain, state, records, _ in segments:
-                writer.add(chain, state, records)
-                if progress and records.iteration:
-                    total = settings.lengths[0]
-                    if monitor:
-                        total = min(total, next_check(records.iteration[-1], model.num_observations))
-                    progress(chain, records.iteration[-1], total, records.num_clusters[-1])
-        writer.flush()
+        try:
+            with closing(run_until_converged(*run, monitor) if monitor else run_chains(*run)) as segments:
+                for chain, state, records, _ in segments:
+                    writer.add(chain, state, records)
+                    if progress and records.iteration:
+                        total = settings.lengths[0]
+                        if monitor:
+                            total = min(total, next_check(records.iteration[-1], model.num_observations))
+                        progress(chain, records.iteration[-1], total, records.num_clusters[-1])
+        finally:
+            writer.flush()  # also what was done before `progress` raised an error
     model.forget()
     if stop.is_set():
         raise KeyboardInterrupt

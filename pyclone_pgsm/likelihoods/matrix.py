@@ -86,9 +86,15 @@ class MatrixOptions:
 def with_inferred(spec: str, parameters: Mapping[str, Any], data: DataMatrix) -> dict[str, Any]:
     """Return the given parameters, and others that the likelihood sets for these data: to a value, or to ``infer``.
 
-    What is given is kept, whatever the likelihood says.
+    What is given is kept, whatever the likelihood says; None for a parameter whose default is None is not given.
     """
     likelihood_class: Any = find_likelihood(spec)
+    default = parameters_of(likelihood_class)
+    parameters = {
+        name: value
+        for name, value in parameters.items()
+        if value is not None or default.get(name, inspect.Parameter.empty) is not None
+    }
     found: dict[str, dict[str, Any]] = {"defaults_for": {}, "inferred_by_default": {}}
     with columns_named(data.column_names), _unchanged(spec, data.values), blamed(spec):
         if hasattr(likelihood_class, "defaults_for"):

@@ -15,20 +15,22 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp
 from small_runs import matrix
 
-from pyclone_pgsm import clustering, results
+from pyclone_pgsm import clustering, open_trace, results
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.matrix_input import as_matrix, standardise, stored_options
+from pyclone_pgsm.analyses.run import plan_matrix, start
 from pyclone_pgsm.clustering import Clustering
 from pyclone_pgsm.errors import DataValueError, OutputError, UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.partition import build_partition, log_likelihood
-from pyclone_pgsm.posterior.matrix import numbered_columns
+from pyclone_pgsm.posterior.matrix import numbered_columns, predictive
 from pyclone_pgsm.posterior.predictive import Predictive
 from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.trace.matrix import MatrixData
 
 PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
 SHORT = Settings(iterations=60, chains=2)
@@ -311,6 +313,71 @@ def test_new_rows_have_the_columns_by_name():
     np.testing.assert_array_equal(found.predict_proba(points), found.predict_proba(points.to_numpy()))
     with pytest.raises(UsageError, match="new rows must have the columns 'a', 'b', not 'b', 'a'"):
         found.predict_proba(points[["b", "a"]])
+
+
+def test_columns_that_are_really_called_x1_and_x2():
+    """Their names are those of columns without any."""
+    points = pd.DataFrame(matrix().values, columns=["x1", "x2"])
+    found = cluster(points, settings=SHORT)
+    others = found.predict_proba(points.rename(columns={"x1": "a", "x2": "b"}))
+    np.testing.assert_array_equal(others, found.predict_proba(points))
+    for names in (["x2", "x1"], ["x2", "b"]):
+        with pytest.raises(UsageError, match="new rows must have the columns 'x1', 'x2', not 'x2', "):
+            found.predict_proba(points.set_axis(names, axis=1))
+
+
+def test_clusters_of_new_rows_do_not_depend_on_labels_that_the_user_changes():
+    found = cluster(matrix().values, "normal", TIGHT, FEW, SHORT)
+    before = found.predict_proba(matrix().values)
+    found.labels[:] = 0
+    np.testing.assert_array_equal(found.predict_proba(matrix().values), before)
+
+
+def test_densities_are_those_of_the_draws_after_the_burn_in(tmp_path):
+    path = tmp_path / "t.h5"
+    settings = Settings(iterations=60, chains=1, init="disconnected", burn_in=0)
+    cluster(matrix().values, "normal", TIGHT, FEW, settings, trace=path)
+    whole, second = open_trace(path), open_trace(path, burn_in=40)
+    with Trace(path) as trace:
+        expected = predictive(trace, second.chain_weights, 40).log_density(matrix().values)
+    np.testing.assert_array_equal(second.log_predictive(matrix().values), expected)
+    assert np.abs(whole.log_predictive(matrix().values) - expected).max() > 1e-3
+
+
+def test_new_rows_have_the_units_of_the_table(tmp_path):
+    """Also if the trace has its columns standardised."""
+    rows = matrix()
+    data, units = standardise(rows)
+    options = stored_options("normal", TIGHT, data, units)
+    plan = plan_matrix(MatrixData(data, options), SHORT, FEW, threads=1)
+    start(plan, tmp_path / "t.h5")
+    found, by_hand = open_trace(tmp_path / "t.h5"), cluster(data.values, "normal", TIGHT, FEW, SHORT)
+    np.testing.assert_allclose(found.predict_proba(rows.values), by_hand.predict_proba(data.values))
+    np.testing.assert_allclose(
+        found.log_predictive(rows.values),
+        by_hand.log_predictive(data.values) - np.log(rows.values.std(axis=0)).sum(),
+    )
+
+
+@pytest.mark.parametrize("name", ["scale", "S0"])
+def test_none_is_the_default(name: str) -> None:
+    by_default = cluster(matrix().values, settings=SHORT)
+    assert by_default.options.model.parameters == {"scale": "infer"}
+    given = cluster(matrix().values, "normal", {name: None}, settings=SHORT)
+    assert given.options.model.parameters == {"scale": "infer"}
+    np.testing.assert_array_equal(given.labels, by_default.labels)
+
+
+def test_what_was_done_before_progress_failed_is_kept(tmp_path):
+    def fail(chain: int, done: int, *_: int) -> None:
+        if chain == 1:
+            raise ZeroDivisionError
+
+    path = tmp_path / "t.h5"
+    with pytest.raises(ZeroDivisionError):
+        cluster(matrix().values, settings=SHORT, trace=path, progress=fail)
+    with Trace(path) as trace:
+        assert trace.chains[0].iteration[-1] == 60
 
 
 def test_tables_of_pyarrow_name_their_columns():

@@ -36,7 +36,7 @@ def test_started_only_if_nothing_is_compiled(cold, monkeypatch, tmp_path):
     def start(command: list[str], env: dict[str, str], **_: object) -> SimpleNamespace:
         started.append(command)
         environments.append(env)
-        return SimpleNamespace(pid=0)
+        return SimpleNamespace(pid=0, poll=lambda: None)
 
     monkeypatch.setattr(subprocess, "Popen", start)
     for threads, chains in ((1, 4), (4, 1), (2, 2)):
@@ -109,7 +109,7 @@ def test_signatures_are_those_that_a_run_needs(tmp_path, monkeypatch):
 
 def test_a_mistake_stops_the_second_process(tmp_path, monkeypatch):
     stopped: list[str] = []
-    process = SimpleNamespace(terminate=lambda: stopped.append("pyclone"))
+    process = SimpleNamespace(terminate=lambda: stopped.append("pyclone"), poll=lambda: None)
     monkeypatch.setattr(precompile, "_started", {PyClone: process})
     table = tmp_path / "empty.tsv"
     table.write_text("")
