@@ -26,7 +26,9 @@ from pyclone_pgsm.tumour import exchange as exchange_module
 from pyclone_pgsm.tumour.exchange import delta_of_prior
 
 REPLICATES = 120_000
-ENOUGH_REPLICATES = 40_000  # for all faults but this one: of the others the one that shows least has p = 3e-14
+ENOUGH_REPLICATES = (
+    40_000  # for all faults but this one: of the others the one that shows least has p = 3e-14
+)
 SHOWS_LESS = "delta left out of the density"
 FEW_REPLICATES = 15_000  # of moves with 100 steps, instead of 10
 MOVES = 12  # in small data most pairs count as separate

@@ -16,7 +16,8 @@ from pyclone_pgsm.inputs.mutations.tables import EXPECTED, MAF, PLAIN, read_tabl
 from pyclone_pgsm.inputs.mutations.vcf import read_vcf
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import FileProblems, count, listed, raise_any
-from pyclone_pgsm.inputs.table import place, repeated
+from pyclone_pgsm.inputs.read_counts.layout import MEANS
+from pyclone_pgsm.inputs.table import columns_by_part, letters, place, repeated
 from pyclone_pgsm.inputs.text import open_text, read_each
 
 MANY_READS = 0.1
@@ -89,7 +90,20 @@ def _read_file(
         )
     comment = "; the first line begins with '#' and is read as a comment, not as a header"
     empty = "" if text else "the file is empty; "
-    raise problems.give_up(f"{empty}expected is {EXPECTED}{comment if text.startswith('#') else ''}")
+    more = comment if text.startswith("#") else _missing_columns(text)
+    raise problems.give_up(f"{empty}expected is {EXPECTED}{more}")
+
+
+def _missing_columns(text: str) -> str:
+    """Return which columns a table of mutations lacks, and which may be meant; "" if it does not look like one."""
+    names = max((text.partition("\n")[0].split(separator) for separator in "\t,;"), key=len)
+    found = columns_by_part(names, PLAIN.names)
+    missing = [part for part in (*PLAIN.required, "ref", "alt") if part not in found]
+    if len(missing) > len(found):
+        return ""
+    meant = columns_by_part(names, {part: MEANS.get(part, ()) for part in missing}, letters)
+    advice = "".join(f"; rename {name} to {part}" for part, name in meant.items())
+    return f". Its header has no {listed(missing)}, but {listed(names, 12, 40)}{advice}"
 
 
 def _check_alleles(read: Mapping[str, Variants], problems_of: Mapping[str, FileProblems]) -> None:

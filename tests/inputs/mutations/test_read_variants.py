@@ -184,6 +184,12 @@ def test_faults_of_all_files_are_told(tmp_path: Path) -> None:
             "Chr\tStart\tEnd\tRef\tAlt\n1\t5\t5\tA\tC\n",
             "expected is a VCF, a MAF, or a table with chrom, pos, ref, alt, sample_id, ref_counts and",
         ),
+        (
+            "Sample\tCHROM\tPOS\tREF\tALT\tREF_COUNT\tALT_COUNT\nS\t1\t5\tA\tC\t3\t1\n",
+            "expected is a VCF, a MAF, or a table with chrom, pos, ref, alt, sample_id, ref_counts and alt_counts. Its "
+            "header has no 'ref_counts', 'alt_counts', but 'Sample', 'CHROM', 'POS', 'REF', 'ALT', 'REF_COUNT', "
+            "'ALT_COUNT'; rename REF_COUNT to ref_counts; rename ALT_COUNT to alt_counts",
+        ),
         (b"\x1f\x8b\x08\x00", "the gzip compression breaks off: the file is cut short"),
         (
             gzip.compress(b"BCF\x02\x02\0\0", mtime=0),
