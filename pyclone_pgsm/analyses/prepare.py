@@ -14,7 +14,7 @@ import pandas as pd
 from pyclone_pgsm.analyses.tables import left_out_table
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import make_folder, replacing, replacing_together, storable
-from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
+from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex, builds_that_fit, last_positions
 from pyclone_pgsm.inputs.mutations.model import Variants
 from pyclone_pgsm.inputs.mutations.reading import read_variants
 from pyclone_pgsm.inputs.observations import (
@@ -157,6 +157,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
         ],
         warnings=[
             *variants.warnings,
+            *_other_genome(variants),
             *_samples_left_out(without_rows, [*variants.left_out, *left_out]),
             *_shared_segments(segments, advice),
             *_segments_of_others(segments, samples),
@@ -255,6 +256,20 @@ def _shares_of_all_cells(table: pd.DataFrame, segments: Segments) -> list[str]:
         "are these shares of all cells? Then read them with `cn_format` phylowgs"
         for sample, share in largest.items()
         if sample in content and share < 0.99 and abs(share - content[sample]) < 0.005
+    ]
+
+
+def _other_genome(variants: Variants) -> list[str]:
+    """Return a warning if positions are beyond the ends of human chromosomes."""
+    last = last_positions(variants.table["chrom"], variants.table["pos"])
+    beyond = [
+        f"{chrom}:{position}" for chrom, position in last.items() if not builds_that_fit({chrom: position})
+    ]
+    if not beyond:
+        return []
+    return [
+        f"positions are beyond the ends of chromosomes of {' and '.join(BUILDS)}: {listed(beyond, 3)}. Is this another "
+        "genome? Copies of X and Y in normal cells are those of humans"
     ]
 
 

@@ -192,6 +192,19 @@ def test_gaps_sex_and_build(tmp_path: Path) -> None:
     assert near_the_end.table["normal_cn"].tolist() == [2]
 
 
+def test_positions_of_another_genome(tmp_path: Path) -> None:
+    """Chromosome 19 of the mouse is longer than that of humans."""
+    (tmp_path / "s.tsv").write_text("chrom\tstart\tend\tmajor_cn\tminor_cn\n19\t1\t61000000\t1\t1\n")
+    for position, is_said in ((61_000_000, True), (59_000_000, False)):
+        (tmp_path / "S.vcf").write_text(vcf(f"19:{position}:30,10"))
+        patient = Patient("", [VariantFile(tmp_path / "S.vcf")], [SegmentFile(tmp_path / "s.tsv")])
+        said = [warning for warning in prepare(patient, PrepareOptions()).warnings if "genome" in warning]
+        assert said == is_said * [
+            "positions are beyond the ends of chromosomes of GRCh37 and GRCh38: '19:61000000'. Is this another genome? "
+            "Copies of X and Y in normal cells are those of humans"
+        ]
+
+
 def test_tumour_content_option_before_sheet_before_caller(tmp_path: Path) -> None:
     calls = vcf("1:1:30,10")
     said = {"tumour_content": {"T": 0.4}}
