@@ -14,8 +14,9 @@ import numpy as np
 
 from pyclone_pgsm.jit.compiling import ALLOCATING, inner
 from pyclone_pgsm.partition import fill_log_predictives
-from pyclone_pgsm.samplers.gibbs import LARGEST_EXPONENT
 from pyclone_pgsm.samplers.split_merge import members_of
+
+LARGEST_EXPONENT = 700.0  # exp of a larger number overflows
 
 
 @inner(nogil=True)

@@ -25,14 +25,9 @@ from pyclone_pgsm.partition import close_slot, log_new_block, log_size_ratio, op
 
 # Choices more than this many nats below the best are left out: together they are less than the rounding error.
 NEGLIGIBLE = 37.0
-# Weights are kept relative to exp(base) while observations of one kind are visited. base is the larger of the log
-# weights of staying and of a new block at the time it was set. It is reset when the larger of these is more than
-# SLACK nats below it, or when one of these or another block is more than LARGEST nats above it.
-SLACK = 3.0
-LARGEST = 300.0
-LARGEST_EXPONENT = 700.0  # exp of a larger number overflows
+SLACK = 3.0  # how far below its earlier value the best choice may fall before predictives are computed again
 JOINING, STAYING = 1, 2
-"""Bits of `Known.flags`: log L(y | b) and its weight are up to date; log L(y | b without y) is up to date."""
+"""Bits of `Known.flags`: log L(y | b) is up to date; log L(y | b without y) is."""
 
 
 class Known(NamedTuple):
@@ -44,8 +39,6 @@ class Known(NamedTuple):
         log L(y | b) and log L(y | b without y).
     flags : (C,) int64
         What is known of the block: JOINING, STAYING.
-    weight : (C,) float64
-        Weight of joining the block.
     slots, cutoffs, results : (C,)
         Workspace for predictives: slots of the blocks, values below which predictives need not be exact, and results.
     """
@@ -53,7 +46,6 @@ class Known(NamedTuple):
     joining: np.ndarray
     staying: np.ndarray
     flags: np.ndarray
-    weight: np.ndarray
     slots: np.ndarray
     cutoffs: np.ndarray
     results: np.ndarray
@@ -85,7 +77,6 @@ def nothing_known(capacity):
         np.empty(capacity),
         np.empty(capacity),
         np.zeros(capacity, np.int64),
-        np.empty(capacity),
         np.empty(capacity, np.int64),
         np.empty(capacity),
         np.empty(capacity),
@@ -102,7 +93,7 @@ def keep_flags(partition, known, flags):
 @inner(**LEAF)
 def relative_weight(log_p):
     """Return exp(log_p), or 0 if negligible."""
-    return math.exp(min(log_p, LARGEST_EXPONENT)) if log_p > -NEGLIGIBLE - SLACK else 0.0
+    return math.exp(log_p) if log_p > -NEGLIGIBLE else 0.0
 
 
 @inner(**LEAF)
@@ -124,9 +115,9 @@ def start_visit(likelihood, prior, partition, i, log_new, known):
 
 @inner(**LEAF)
 def predict_others(likelihood, log_tau2, partition, visit, base, known):
-    """Compute the unknown weights of joining other blocks, relative to exp(`base`); return the largest log weight."""
+    """Compute the unknown predictives of other blocks; those that are negligible beside `base` need not be exact."""
     _, sizes, stats, active, _, counter = partition
-    flags, slots, cutoffs, results = known.flags, known.slots, known.cutoffs, known.results
+    joining, _, flags, slots, cutoffs, results = known
     count = 0
     for b in range(counter[0]):
         slot = active[b]
@@ -134,70 +125,49 @@ def predict_others(likelihood, log_tau2, partition, visit, base, known):
             slots[count] = slot
             cutoffs[count] = base - NEGLIGIBLE - SLACK - log_size_ratio(log_tau2, sizes[slot])
             count += 1
-    best = -np.inf
     if count == 0:
-        return best
+        return
     likelihood.log_predictives(stats, slots[:count], visit.i, cutoffs, results)
     for b in range(count):
-        slot = slots[b]
-        flags[slot] |= JOINING
-        known.joining[slot] = results[b]
-        log_p = results[b] + log_size_ratio(log_tau2, sizes[slot])
-        known.weight[slot] = relative_weight(log_p - base)
-        best = max(best, log_p)
-    return best
+        flags[slots[b]] |= JOINING
+        joining[slots[b]] = results[b]
 
 
 @inner(**LEAF)
-def rescale(log_tau2, partition, base, known):
-    """Make all known weights relative to exp(`base`)."""
-    for b in range(partition.counter[0]):
-        slot = partition.active[b]
-        if known.flags[slot] & JOINING:
-            log_p = known.joining[slot] + log_size_ratio(log_tau2, partition.sizes[slot])
-            known.weight[slot] = relative_weight(log_p - base)
-
-
-@inner(**LEAF)
-def draw_block(rng, partition, own, weight, weight_own, weight_new):
+def draw_block(rng, log_tau2, partition, visit, known):
     """Draw a block with probability proportional to its weight; return its slot, -1 for a new block.
 
-    The observation's own block comes first, then the others, each with its ``weight[slot]``, then the new one.
+    The observation's own block comes first, then the others, then the new one.
     """
-    _, _, _, active, _, counter = partition
-    total = weight_own + weight_new
+    _, sizes, _, active, _, counter = partition
+    weight = known.results
+    best = max(visit.log_p_own, visit.log_p_new)
     for b in range(counter[0]):
-        slot = active[b]
-        total += weight[slot] if slot != own else 0.0
+        if active[b] != visit.own:
+            weight[b] = known.joining[active[b]] + log_size_ratio(log_tau2, sizes[active[b]])
+            best = max(best, weight[b])
+    weight_own = relative_weight(visit.log_p_own - best)
+    total = weight_own + relative_weight(visit.log_p_new - best)
+    for b in range(counter[0]):
+        if active[b] != visit.own:
+            weight[b] = relative_weight(weight[b] - best)
+            total += weight[b]
     left = rng.random() * total - weight_own
     if left < 0.0:
-        return own
+        return visit.own
     for b in range(counter[0]):
-        slot = active[b]
-        if slot != own:
-            left -= weight[slot]
+        if active[b] != visit.own:
+            left -= weight[b]
             if left < 0.0:
-                return slot
+                return active[b]
     return np.int64(-1)
 
 
 @inner(**LEAF)
-def choose_block(rng, likelihood, log_tau2, partition, visit, base, known):
-    """Draw the block of the observation; return its slot (-1 for a new block), and the base of the known weights."""
-    best = predict_others(likelihood, log_tau2, partition, visit, base, known)
-    if best > base + LARGEST:
-        base = best
-        rescale(log_tau2, partition, base, known)
-    weight_own = relative_weight(visit.log_p_own - base)
-    weight_new = relative_weight(visit.log_p_new - base)
-    return draw_block(rng, partition, visit.own, known.weight, weight_own, weight_new), base
-
-
-@inner(**LEAF)
-def move(likelihood, log_tau2, partition, visit, target, log_new, base, known):
+def move(likelihood, partition, visit, target, log_new, known):
     """Move the observation from its block to `target` (-1 for a new block), and update the known values."""
     labels, sizes, stats, _, _, _ = partition
-    joining, staying, flags, weight, _, _, _ = known
+    joining, staying, flags, _, _, _ = known
     i, own = visit.i, visit.own
     if target < 0:
         target = open_slot(partition)
@@ -210,8 +180,6 @@ def move(likelihood, log_tau2, partition, visit, target, log_new, base, known):
         likelihood.remove(stats[own], i)
         joining[own] = staying[own]
         flags[own] = JOINING
-        log_p = joining[own] + log_size_ratio(log_tau2, sizes[own])
-        weight[own] = relative_weight(log_p - base)
     likelihood.add(stats[target], i)
     sizes[target] += 1
     labels[i] = target
@@ -237,12 +205,13 @@ def visit_all(likelihood, prior, partition, order, first, known, rng):
             keep_flags(partition, known, 0)
         visit = start_visit(likelihood, prior, partition, i, log_new, known)
         best = max(visit.log_p_new, visit.log_p_own)
-        if best < base - SLACK or best > base + LARGEST:
+        if best < base - SLACK:
             base = best
             keep_flags(partition, known, STAYING)
-        target, base = choose_block(rng, likelihood, log_tau2, partition, visit, base, known)
+        predict_others(likelihood, log_tau2, partition, visit, base, known)
+        target = draw_block(rng, log_tau2, partition, visit, known)
         if target != visit.own and not (target < 0 and visit.is_alone):
-            move(likelihood, log_tau2, partition, visit, target, log_new, base, known)
+            move(likelihood, partition, visit, target, log_new, known)
             moved += 1
     return len(order), moved
 

@@ -148,8 +148,8 @@ GIBBS_FAULTS = {
         "flags[target] = STAYING", "flags[target] = flags[target] | STAYING if BROKEN else STAYING"
     ),
     "blocks join whatever their size": Fault(
-        "log_p = results[b] + log_size_ratio(log_tau2, sizes[slot])",
-        "log_p = results[b] + (0.0 if BROKEN else log_size_ratio(log_tau2, sizes[slot]))",
+        "+ log_size_ratio(log_tau2, sizes[active[b]])",
+        "+ (0.0 if BROKEN else log_size_ratio(log_tau2, sizes[active[b]]))",
     ),
     "values of another kind are kept": Fault(
         "keep_flags(partition, known, 0)", "keep_flags(partition, known, JOINING | STAYING if BROKEN else 0)"
@@ -157,7 +157,7 @@ GIBBS_FAULTS = {
 }
 
 
-GIBBS_STEPS = ("visit_all", "start_visit", "choose_block", "predict_others", "move")
+GIBBS_STEPS = ("visit_all", "start_visit", "draw_block", "predict_others", "move")
 
 
 def with_faults(
