@@ -55,8 +55,10 @@ def check_effects(given: Collection[str], options: Mapping[str, Any], effects: E
     """Refuse, with UsageError, an option of those in `given` that has no effect with the values in `options`."""
     for name, (other, values) in effects.items():
         if name in given and options[other] not in values:
+            value = options[name]
+            shown = " ".join(value) if isinstance(value, list) else value
             raise UsageError(
-                f"`{name}` {options[name]}: has no effect with `{other}` {options[other]}: leave it out, or use "
+                f"`{name}` {shown}: has no effect with `{other}` {options[other]}: leave it out, or use "
                 f"`{other}` {' or '.join(map(str, values))}"
             )
 

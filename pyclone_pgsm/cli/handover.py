@@ -1,6 +1,7 @@
 """The commands that use a result: ``report``, ``export`` and ``score``."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,7 +106,7 @@ def export(
     chosen = find_format(format)
     refuse_ineffective(context, EFFECTS)
     check_output(chosen, out, force, filter(None, (path, drivers, result, result / "trace.h5")))
-    in_source = dict(_sample_and_name(text) for text in given["tumour_sample"])
+    in_source = _names_by_sample(given["tumour_sample"])
     names = _lines(drivers) if drivers else []
     opened = _opened(given, result)
     notes = opened.export(
@@ -123,13 +124,17 @@ def export(
     say(given, *opened.notes, *_doubts(opened), *notes, f"written: {written}")
 
 
-def _sample_and_name(text: str) -> tuple[str, str]:
-    sample, equals, name = text.partition("=")
-    if not (sample and equals and name):
-        raise UsageError(
-            f"--tumour-sample {text}: expected SAMPLE=NAME, a sample of the result and its name in the file"
-        )
-    return sample, name
+def _names_by_sample(texts: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        sample, _, name = text.partition("=")
+        if not (sample and name) or sample in found:
+            raise UsageError(
+                f"--tumour-sample {text}: expected SAMPLE=NAME, a sample of the result and its name in the file, once "
+                "for each sample"
+            )
+        found[sample] = name
+    return found
 
 
 def _lines(path: Path) -> list[str]:

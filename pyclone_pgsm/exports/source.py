@@ -48,8 +48,11 @@ def samples_of(
             raise UsageError(
                 f"`tumour_sample` {sample}={name}: {path} has no such sample; {samples_of_file(names)}"
             )
-    if options.tumour_samples:
-        return {name: place[sample] for sample, name in options.tumour_samples.items()}
+    found = {name: place[sample] for sample, name in options.tumour_samples.items()}
+    if len(found) < len(options.tumour_samples):
+        raise UsageError(f"`tumour_sample`: two samples of the result cannot have the same name in {path}")
+    if found:
+        return found
     if options.source_sample is not None and options.source_sample not in place:
         raise UsageError(
             f"`source` {options.source_sample}={path}: the samples of the result are {', '.join(wanted)}"

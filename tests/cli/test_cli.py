@@ -163,7 +163,11 @@ def test_options_of_models_and_pictures_without_effect(table, trace, tmp_path):
     )
     for flag in ("--clonal", "--no-clonal"):
         assert f"{flag}: has no effect with --prevalence-prior uniform" in refused(*simulated, flag)
-    for option in ("--patient", "--primary", "--source", "--drivers"):
+    for text in ("S1", "S1=", "=S1"):
+        assert f"--tumour-sample {text}: expected SAMPLE=NAME, a sample of the result and" in refused(
+            "export", trace, "--format", "vcf", "--source", table, "-o", out, "--tumour-sample", text
+        )
+    for option in ("--patient", "--primary", "--source", "--drivers", "--tumour-sample"):
         message = f"{option} {table}: has no effect with --format pairtree: leave it out, or use --format "
         assert message in refused("export", trace, "--format", "pairtree", "-o", out, option, table)
     assert not out.exists()

@@ -737,6 +737,7 @@ def test_vcf_of_several_samples_of_other_names(result: Result, tmp_path: Path) -
             {samples[0]: "R3"},
             f"`tumour_sample` {samples[0]}=R3: .*in.vcf has no such sample; the file has 'R1', 'R2'",
         ),
+        (dict.fromkeys(samples[:2], "R1"), "two samples of the result cannot have the same name in .*in.vcf"),
     ):
         with pytest.raises(UsageError, match=message):
             result.export("vcf", out, source=source, tumour_sample=names, force=True)
