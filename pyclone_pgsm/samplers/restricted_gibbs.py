@@ -13,52 +13,47 @@ way, to the current split. See :mod:`pyclone_pgsm.samplers.split_proposals` for 
 
 import numpy as np
 
-from pyclone_pgsm.jit.compiling import LEAF, inner
+from pyclone_pgsm.jit.compiling import ALLOCATING, LEAF, inner
 from pyclone_pgsm.partition import log_size_ratio, with_free_slots
-from pyclone_pgsm.samplers.split_proposals import SLOTS, begin, choose_side, conclude
-
-
-@inner(nogil=True)
-def split_at_random(likelihood, stats, split, rng):
-    """Draw the side of each observation except the anchors with probability 1/2, and make the blocks."""
-    sigma, sides, slots, sizes, _, _ = split
-    members = np.empty((2, len(sigma)), np.int64)
-    for side in range(2):
-        members[side, 0] = sigma[side]
-        sizes[side] = 1
-    for t in range(2, len(sigma)):
-        side = 0 if rng.random() < 0.5 else 1
-        sides[t] = side
-        members[side, sizes[side]] = sigma[t]
-        sizes[side] += 1
-    for side in range(2):
-        likelihood.clear(stats[slots[side]])
-        likelihood.add_many(stats[slots[side]], members[side, : sizes[side]])
+from pyclone_pgsm.samplers.split_proposals import SLOTS, choose_side, make_split_or_merge, make_workspace
 
 
 @inner(**LEAF)
-def scan(likelihood, log_tau2, stats, split, wanted, least, rng):
+def split_at_random(likelihood, stats, n, work, rng):
+    """Draw the side of each observation except the anchors with probability 1/2, and make the blocks."""
+    for t in range(2, n):
+        work.sides[t] = 0 if rng.random() < 0.5 else 1
+    for side in range(2):
+        size = 0
+        for t in range(n):
+            if work.sides[t] == side:
+                work.items[size] = work.sigma[t]
+                size += 1
+        work.sizes[side] = size
+        likelihood.clear(stats[work.slots[side]])
+        likelihood.add_many(stats[work.slots[side]], work.items[:size])
+
+
+@inner(**LEAF)
+def scan(likelihood, log_tau2, stats, wanted, least, work, rng):
     """Make a restricted Gibbs scan, which changes the split, and return the log probability of its choices.
 
-    Parameters
-    ----------
-    wanted : (n,) int8
-        The side that each observation must choose, or -1 to draw it.
-    least : float
-        Stop if the log probability falls below this: any value below it then serves as the result.
+    `wanted`, (n,) int8, has the side that each observation must choose, or -1 to draw it. The result may be any value
+    below `least`.
     """
-    sigma, sides, slots, sizes, log_join, cutoffs = split
+    sides, slots, sizes, log_p = work.sides, work.slots, work.sizes, work.log_p
     log_q = 0.0
-    for t in range(2, len(sigma)):
-        i = sigma[t]
+    for t in range(2, len(wanted)):
+        i = work.sigma[t]
         own = sides[t]
         other = 1 - own
-        log_join[own] = likelihood.log_predictive_without(stats[slots[own]], i)
-        likelihood.log_predictives(stats, slots[other : other + 1], i, cutoffs, log_join[other : other + 1])
-        log_join[own] += log_size_ratio(log_tau2, sizes[own] - 1)
-        log_join[other] += log_size_ratio(log_tau2, sizes[other])
-        side, log_p = choose_side(log_join, wanted[t], rng)
-        log_q += log_p
+        others = slice(other, other + 1)
+        log_p[own] = likelihood.log_predictive_without(stats[slots[own]], i)
+        likelihood.log_predictives(stats, slots[others], i, work.cutoffs[:1], log_p[others])
+        log_p[own] += log_size_ratio(log_tau2, sizes[own] - 1)
+        log_p[other] += log_size_ratio(log_tau2, sizes[other])
+        side, log_chosen = choose_side(log_p, wanted[t], rng)
+        log_q += log_chosen
         if log_q < least:
             break
         if side != own:
@@ -70,13 +65,26 @@ def scan(likelihood, log_tau2, stats, split, wanted, least, rng):
     return log_q
 
 
-@inner(nogil=True)
-def launch(likelihood, log_tau2, stats, split, scans, rng):
-    """Turn the split into a launch state: random sides, then `scans` intermediate scans."""
-    split_at_random(likelihood, stats, split, rng)
-    any_side = np.full(len(split.sigma), -1, np.int8)
+@inner(**ALLOCATING)
+def launch(likelihood, log_tau2, stats, n, scans, work, rng):
+    """Make a launch state: random sides, then `scans` intermediate scans."""
+    split_at_random(likelihood, stats, n, work, rng)
+    any_side = np.full(n, -1, np.int8)
     for _ in range(scans):
-        scan(likelihood, log_tau2, stats, split, any_side, -np.inf, rng)
+        scan(likelihood, log_tau2, stats, any_side, -np.inf, work, rng)
+
+
+@inner(**ALLOCATING)
+def scan_from_launch_state(likelihood, log_tau2, stats, n, drawn, least, work, rng, scans):
+    """Make a launch state and one more scan, which draws the sides or leads to those in the workspace; return log q."""
+    wanted = work.sides[:n].copy()
+    if drawn:
+        wanted[:] = -1
+    launch(likelihood, log_tau2, stats, n, scans, work, rng)
+    return scan(likelihood, log_tau2, stats, wanted, least, work, rng)
+
+
+split_or_merge = make_split_or_merge(scan_from_launch_state)
 
 
 def restricted_gibbs(likelihood, prior, partition, anchors, scans, rng):
@@ -90,14 +98,6 @@ def restricted_gibbs(likelihood, prior, partition, anchors, scans, rng):
         Number of intermediate scans, 0 or more, before the one that makes the proposal.
     """
     partition = with_free_slots(partition, SLOTS)
-    attempt = begin(likelihood, prior, partition, anchors, False, rng)
-    num_blocks, split, least = attempt.num_blocks, attempt.split, attempt.least
-    if attempt.is_hopeless:
-        return partition, num_blocks, num_blocks
-    wanted = split.sides.copy()
-    if num_blocks == 1:
-        wanted[:] = -1
-    launch(likelihood, prior.log_tau2, partition.stats, split, scans, rng)
-    log_q = scan(likelihood, prior.log_tau2, partition.stats, split, wanted, least, rng)
-    before, after = conclude(likelihood, prior, partition, anchors, False, attempt, log_q)
+    work = make_workspace(len(partition.labels))
+    before, after = split_or_merge(likelihood, prior, partition, anchors, False, work, rng, scans)
     return partition, before, after

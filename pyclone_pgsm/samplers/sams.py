@@ -9,60 +9,39 @@ The product of these probabilities is q(split | sigma). For a merge, q is the pr
 the current split. See :mod:`pyclone_pgsm.samplers.split_proposals` for the acceptance probability.
 """
 
-import numpy as np
-
 from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.partition import fill_log_predictives, log_size_ratio, with_free_slots
 from pyclone_pgsm.samplers.close_blocks import close_anchors
-from pyclone_pgsm.samplers.split_proposals import SLOTS, begin, choose_side, conclude
+from pyclone_pgsm.samplers.split_proposals import SLOTS, choose_side, make_split_or_merge, make_workspace
 
 
 @inner(**LEAF)
-def allocate_in_sequence(likelihood, log_tau2, stats, split, drawn, least, rng):
-    """Make the blocks of the split and return log q(split | sigma).
+def allocate_in_sequence(likelihood, log_tau2, stats, n, drawn, least, work, rng):
+    """Make the blocks of a split and return log q(split | sigma).
 
-    Parameters
-    ----------
-    drawn : bool
-        Whether the sides are drawn and stored in the split; otherwise they are those of the split.
-    least : float
-        Stop if log q falls below this: any value below it then serves as the result.
+    The sides are drawn, and stored in the workspace, or those stored there. The result may be any value below `least`.
     """
-    sigma, sides, slots, sizes, log_join, cutoffs = split
+    sigma, sides, slots, sizes, log_p = work.sigma, work.sides, work.slots, work.sizes, work.log_p
     for side in range(2):
         likelihood.clear(stats[slots[side]])
         likelihood.add(stats[slots[side]], sigma[side])
         sizes[side] = 1
     log_q = 0.0
-    for t in range(2, len(sigma)):
-        i = sigma[t]
-        fill_log_predictives(likelihood, stats, slots, i, cutoffs, log_join)
+    for t in range(2, n):
+        fill_log_predictives(likelihood, stats, slots, sigma[t], work.cutoffs[:2], log_p[:2])
         for side in range(2):
-            log_join[side] += log_size_ratio(log_tau2, sizes[side])
-        side, log_p = choose_side(log_join, -1 if drawn else sides[t], rng)
-        log_q += log_p
+            log_p[side] += log_size_ratio(log_tau2, sizes[side])
+        side, log_chosen = choose_side(log_p, -1 if drawn else sides[t], rng)
+        log_q += log_chosen
         if log_q < least:
             break
-        likelihood.add(stats[slots[side]], i)
+        likelihood.add(stats[slots[side]], sigma[t])
         sizes[side] += 1
         sides[t] = side
     return log_q
 
 
-@inner(nogil=True)
-def split_or_merge(likelihood, prior, partition, anchors, are_close, rng):
-    """Make the move from two anchors; return the number of blocks with an anchor before and after it.
-
-    :data:`~.split_proposals.SLOTS` slots must be free; `are_close` says whether ``close_anchors`` drew the anchors.
-    """
-    attempt = begin(likelihood, prior, partition, anchors, are_close, rng)
-    num_blocks = attempt.num_blocks
-    if attempt.is_hopeless:
-        return num_blocks, num_blocks
-    log_q = allocate_in_sequence(
-        likelihood, prior.log_tau2, partition.stats, attempt.split, num_blocks == 1, attempt.least, rng
-    )
-    return conclude(likelihood, prior, partition, anchors, are_close, attempt, log_q)
+split_or_merge = make_split_or_merge(allocate_in_sequence)
 
 
 def sams(likelihood, prior, partition, anchors, rng):
@@ -87,7 +66,8 @@ def sams(likelihood, prior, partition, anchors, rng):
         Number of blocks that contain an anchor (1 or 2).
     """
     partition = with_free_slots(partition, SLOTS)
-    before, after = split_or_merge(likelihood, prior, partition, anchors, False, rng)
+    work = make_workspace(len(partition.labels))
+    before, after = split_or_merge(likelihood, prior, partition, anchors, False, work, rng)
     return partition, before, after
 
 
@@ -103,13 +83,13 @@ def close_sams(likelihood, prior, partition, times, rng):
     num_split, num_merged : int
         Number of moves that split a block, and of moves that merged two.
     """
-    anchors = np.empty(2, np.int64)
+    work = make_workspace(len(partition.labels))
     num_split = num_merged = 0
     for _ in range(times):
-        anchors[0], anchors[1] = close_anchors(likelihood, partition, rng)
+        anchors = close_anchors(likelihood, partition, work, rng)
         if anchors[0] != anchors[1]:
             partition = with_free_slots(partition, SLOTS)
-            before, after = split_or_merge(likelihood, prior, partition, anchors, True, rng)
+            before, after = split_or_merge(likelihood, prior, partition, anchors, True, work, rng)
             num_split += after > before
             num_merged += after < before
     return partition, num_split, num_merged

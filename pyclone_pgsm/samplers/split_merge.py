@@ -63,18 +63,6 @@ def split_merge(likelihood, prior, partition, anchors, settings, pool, rng):
 
 
 @inner(nogil=True)
-def members_of(labels, slots, n):
-    """Return the n members of the blocks in `slots`, which is an array or a tuple."""
-    members = np.empty(n, np.int64)
-    filled = 0
-    for i in range(len(labels)):
-        if contains(slots, labels[i]):
-            members[filled] = i
-            filled += 1
-    return members
-
-
-@inner(nogil=True)
 def closure_of(partition, anchors):
     """Return the members of the anchors' blocks, the (s,) slots of these blocks, and how many blocks these are.
 
@@ -89,7 +77,13 @@ def closure_of(partition, anchors):
             slots[num_blocks] = slot
             num_blocks += 1
             n += partition.sizes[slot]
-    return members_of(partition.labels, slots, n), slots, num_blocks
+    closure = np.empty(n, np.int64)
+    filled = 0
+    for i in range(len(partition.labels)):
+        if contains(slots, partition.labels[i]):
+            closure[filled] = i
+            filled += 1
+    return closure, slots, num_blocks
 
 
 @inner(nogil=True)

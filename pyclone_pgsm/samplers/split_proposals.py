@@ -13,8 +13,8 @@ with k the number of other blocks. q may be conditioned on anything whose distri
 as the order in which observations are visited. If the anchors are drawn given the partition, pi(c) is multiplied by
 their probability, h(s | c) of :mod:`pyclone_pgsm.samplers.close_blocks`.
 
-Proposed blocks are made in free slots of the partition, so that nothing needs to be undone after a rejection. A move
-calls :func:`begin`, computes q, which is where SAMS and restricted Gibbs sampling differ, and calls :func:`conclude`.
+Proposed blocks are made in free slots of the partition, so that nothing needs to be undone after a rejection: two for
+the blocks of a split, then one for a merged block.
 """
 
 import math
@@ -24,75 +24,119 @@ import numpy as np
 
 from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.partition import close_slot, copy_row, open_slot
-from pyclone_pgsm.samplers.close_blocks import log_anchor_odds, other_blocks
-from pyclone_pgsm.samplers.conditional_smc import sample_permutation
-from pyclone_pgsm.samplers.split_merge import closure_of, merge_blocks, path_of
+from pyclone_pgsm.samplers.close_blocks import log_anchor_odds
+from pyclone_pgsm.samplers.conditional_smc import shuffle
 
 SLOTS = 3  # number of free slots that a move needs
 
 
-class Split(NamedTuple):
-    """A closure in two blocks.
+class Workspace(NamedTuple):
+    """Arrays that are made once for all moves of a call.
 
     Attributes
     ----------
-    sigma : (n,) int64
-        The observations, the anchors first.
-    sides : (n,) int8
-        0 for an observation in the block of ``sigma[0]``, 1 for one in the block of ``sigma[1]``.
-    slots : (2,) int64
-        Slots with the statistics of the two blocks.
-    sizes : (2,) int64
-        Number of observations in each.
-    log_weights, cutoffs : (2,) float64
-        Workspace for the weights of the two blocks when an observation is allocated; no weight is negligible.
+    sigma : (T,) int64
+        The n observations of the closure, the anchors first.
+    sides : (T,) int8
+        Their sides in a split: 0 in the block of ``sigma[0]``, 1 in the block of ``sigma[1]``.
+    slots, sizes : (2,) int64
+        Slots and sizes of the two blocks of a split.
+    items : (T,) int64
+        Slots of blocks, or members of a block.
+    log_p, cutoffs : (T,) float64
+        Log weights of blocks, and -inf: none of them is negligible.
     """
 
     sigma: np.ndarray
     sides: np.ndarray
     slots: np.ndarray
     sizes: np.ndarray
-    log_weights: np.ndarray
+    items: np.ndarray
+    log_p: np.ndarray
     cutoffs: np.ndarray
 
 
 @inner(nogil=True)
-def start_split(partition, sigma):
-    """Return a split of `sigma`, which may be empty, whose blocks are yet to be made in the first two free slots.
-
-    The sides are those of the current labels. If the anchors are in one block, only the second anchor is on side 1.
-    """
-    sides = path_of(partition.labels, sigma, 2).choices
-    sides[1:2] = 1
-    first = partition.counter[0]
-    slots = partition.active[first : first + 2].copy()
-    return Split(sigma, sides, slots, np.zeros(2, np.int64), np.empty(2), np.full(2, -np.inf))
+def make_workspace(T):
+    """Make the arrays for moves of T observations, at least two."""
+    pair = np.empty(2, np.int64), np.empty(2, np.int64)
+    return Workspace(
+        np.empty(T, np.int64),
+        np.empty(T, np.int8),
+        *pair,
+        np.empty(T, np.int64),
+        np.empty(T),
+        np.full(T, -np.inf),
+    )
 
 
 @inner(**LEAF)
-def choose_side(log_weights, wanted, rng):
+def choose_side(log_p, wanted, rng):
     """Draw a side in proportion to its weight, or take `wanted` unless -1; return it and its log probability."""
-    best = max(log_weights[0], log_weights[1])
-    log_sum = best + math.log(math.exp(log_weights[0] - best) + math.exp(log_weights[1] - best))
+    best = max(log_p[0], log_p[1])
+    log_sum = best + math.log(math.exp(log_p[0] - best) + math.exp(log_p[1] - best))
     side = wanted
     if wanted < 0:
-        side = 0 if rng.random() < math.exp(log_weights[0] - log_sum) else 1
-    return side, log_weights[side] - log_sum
+        side = 0 if rng.random() < math.exp(log_p[0] - log_sum) else 1
+    return side, log_p[side] - log_sum
 
 
 @inner(**LEAF)
-def log_split_odds(likelihood, prior, stats, num_others, slots, sizes, merged):
+def make_merged_block(likelihood, partition, slots, work):
+    """Merge two blocks in the third free slot, by adding the smaller to a copy of the larger; return the slot.
+
+    The workspace then has the slots and sizes of the two.
+    """
+    for side in range(2):
+        work.slots[side], work.sizes[side] = slots[side], partition.sizes[slots[side]]
+    larger, smaller = slots[0], slots[1]
+    if work.sizes[0] < work.sizes[1]:
+        larger, smaller = smaller, larger
+    count = 0
+    for i in range(len(partition.labels)):
+        if partition.labels[i] == smaller:
+            work.items[count] = i
+            count += 1
+    merged = partition.active[partition.counter[0] + 2]
+    copy_row(partition.stats, larger, partition.stats, merged)
+    likelihood.add_many(partition.stats[merged], work.items[:count])
+    return merged
+
+
+@inner(**LEAF)
+def list_closure(labels, anchors, sigma):
+    """Fill sigma with the two anchors, then the other members of their blocks in increasing order; return n."""
+    slot, other_slot = labels[anchors[0]], labels[anchors[1]]
+    sigma[0], sigma[1] = anchors[0], anchors[1]
+    n = 2
+    for i in range(len(labels)):
+        if (labels[i] == slot or labels[i] == other_slot) and i != anchors[0] and i != anchors[1]:
+            sigma[n] = i
+            n += 1
+    return n
+
+
+@inner(**LEAF)
+def begin_split(partition, anchors, work, rng):
+    """Draw sigma, as Algorithm 2 does, and begin a split with the present sides in two free slots; return n."""
+    n = list_closure(partition.labels, anchors, work.sigma)
+    shuffle(rng, work.sigma, 0, 2)
+    shuffle(rng, work.sigma, 2, n)
+    for t in range(n):
+        work.sides[t] = partition.labels[work.sigma[t]] != partition.labels[work.sigma[0]]
+    work.sides[1] = 1
+    for side in range(2):
+        work.slots[side] = partition.active[partition.counter[0] + side]
+    return n
+
+
+@inner(**LEAF)
+def log_split_odds(likelihood, prior, stats, num_others, merged, work):
     """Return log pi(split) / pi(merged); -inf if the prior rules out that many blocks, so that a merge is accepted.
 
-    Parameters
-    ----------
-    num_others : int
-        k, the number of blocks without anchors.
-    slots, sizes : (2,) int64
-        Slots and sizes of the two blocks.
-    merged : int
-        Slot of the merged block.
+    The two blocks of the split are those in the workspace; `merged` is the slot of the merged one.
     """
+    slots, sizes = work.slots, work.sizes
     if prior.log_tau1[num_others + 2] == -np.inf:
         return -np.inf
     log_odds = prior.log_tau1[num_others + 2] - prior.log_tau1[num_others + 1]
@@ -101,112 +145,61 @@ def log_split_odds(likelihood, prior, stats, num_others, slots, sizes, merged):
     return log_odds - prior.log_tau2[sizes[0] + sizes[1]] - likelihood.log_marginal(stats[merged])
 
 
-@inner(nogil=True)
-def make_merged_block(likelihood, partition, slots, closure):
-    """Merge the two blocks in the third free slot, by adding the smaller to a copy of the larger; return the slot."""
-    merged = partition.active[partition.counter[0] + 2]
-    larger, smaller = slots[0], slots[1]
-    if partition.sizes[larger] < partition.sizes[smaller]:
-        larger, smaller = smaller, larger
-    members = np.empty(partition.sizes[smaller], np.int64)
-    count = 0
-    for i in closure:
-        if partition.labels[i] == smaller:
-            members[count] = i
-            count += 1
-    copy_row(partition.stats, larger, partition.stats, merged)
-    likelihood.add_many(partition.stats[merged], members)
-    return merged
+def make_split_or_merge(propose):
+    """Make the function of a move.
 
-
-@inner(**LEAF)
-def accept_split(partition, slot, split):
-    """Put the two new blocks into use and free the slot of the old one."""
-    for side in range(2):
-        partition.sizes[open_slot(partition)] = split.sizes[side]
-    for t in range(len(split.sigma)):
-        partition.labels[split.sigma[t]] = split.slots[split.sides[t]]
-    close_slot(partition, slot)
-
-
-class Attempt(NamedTuple):
-    """An attempted move: from one block to a proposed split, or from the current split to one block.
-
-    Attributes
+    Parameters
     ----------
-    slots : (2,) int64
-        Slots of the anchors' blocks.
-    num_blocks : int
-        Number of the anchors' blocks, 1 or 2.
-    closure : (n,) int64
-    others : (k,) int64
-        Slots of the other blocks.
-    merged : int
-        Slot of the merged block: the current block, or for a merge a block made for the purpose.
-    split : Split
-        The sides of a proposed split are yet to be drawn; for a merge they are those of the current split.
-    log_u : float
-        log of the uniform random number that decides.
-    least : float
-        For a merge: log u + log pi(split) / pi(merged); the merge is accepted if log q exceeds it. -inf for a split.
-    is_hopeless : bool
-        Whether the move is rejected for any q: the prior rules the split out, or `least` >= 0 (log q is never
-        positive). Then q is not computed, and the split is empty.
+    propose : function
+        Makes the blocks of a split and returns log q. Its arguments are the likelihood, log tau2, the statistics, n,
+        whether to draw the sides (otherwise they are those in the workspace), `least` (any smaller result will do, so
+        that it can stop early), the workspace, the generator, and further options of the move.
     """
 
-    slots: np.ndarray
-    num_blocks: int
-    closure: np.ndarray
-    others: np.ndarray
-    merged: int
-    split: Split
-    log_u: float
-    least: float
-    is_hopeless: bool
+    @inner(**LEAF)
+    def split_or_merge(likelihood, prior, partition, anchors, are_close, work, rng, *options):
+        """Make a move from two anchors; return the number of blocks with an anchor before and after it.
 
+        :data:`SLOTS` slots of the partition must be free. `are_close` says whether the anchors were drawn by
+        :func:`~pyclone_pgsm.samplers.close_blocks.close_anchors`, rather than independently of the partition.
+        """
+        labels, sizes, stats = partition.labels, partition.sizes, partition.stats
+        slots = np.int64(labels[anchors[0]]), np.int64(labels[anchors[1]])
+        num_blocks = 1 if slots[0] == slots[1] else 2
+        num_others = partition.counter[0] - num_blocks
+        log_u = math.log1p(-rng.random())  # log of a number in (0, 1]
+        merged, least = slots[0], -np.inf
+        if num_blocks == 2:
+            merged = make_merged_block(likelihood, partition, slots, work)
+            log_odds = log_split_odds(likelihood, prior, stats, num_others, merged, work)
+            if are_close:
+                log_odds += log_anchor_odds(likelihood, partition, anchors, slots[1], num_others, work)
+            least = log_u + log_odds
+        if least >= 0.0 or (num_blocks == 1 and prior.log_tau1[num_others + 2] == -np.inf):
+            return num_blocks, num_blocks  # for any q: log q is never positive
 
-@inner(nogil=True)
-def begin(likelihood, prior, partition, anchors, are_close, rng):
-    """Begin a move from two anchors; :data:`SLOTS` slots of the partition must be free.
-
-    `are_close` says whether the anchors were drawn by :func:`~pyclone_pgsm.samplers.close_blocks.close_anchors`, rather
-    than independently of the partition.
-    """
-    closure, slots, num_blocks = closure_of(partition, anchors)
-    others = other_blocks(partition, slots[0], slots[1])
-    log_u = math.log1p(-rng.random())  # log of a number in (0, 1]
-    merged, least = slots[0], -np.inf
-    is_hopeless = num_blocks == 1 and prior.log_tau1[len(others) + 2] == -np.inf
-    if num_blocks == 2:
-        merged = make_merged_block(likelihood, partition, slots, closure)
-        sizes = partition.sizes[slots]
-        log_odds = log_split_odds(likelihood, prior, partition.stats, len(others), slots, sizes, merged)
+        n = begin_split(partition, anchors, work, rng)
+        log_q = propose(likelihood, prior.log_tau2, stats, n, num_blocks == 1, least, work, rng, *options)
+        if num_blocks == 2:
+            if log_q <= least:
+                return 2, 2
+            copy_row(stats, merged, stats, slots[0])
+            for t in range(n):
+                labels[work.sigma[t]] = slots[0]
+            sizes[slots[0]] = n
+            close_slot(partition, slots[1])
+            return 2, 1
+        log_odds = log_split_odds(likelihood, prior, stats, num_others, slots[0], work)
         if are_close:
-            log_odds += log_anchor_odds(likelihood, partition, anchors[0], slots[1], others, sizes)
-        least = log_u + log_odds
-        is_hopeless = least >= 0.0
-    sigma = closure[:0] if is_hopeless else sample_permutation(rng, anchors, closure)
-    split = start_split(partition, sigma)
-    return Attempt(slots, num_blocks, closure, others, merged, split, log_u, least, is_hopeless)
+            second_slot = work.slots[1 if work.sigma[0] == anchors[0] else 0]
+            log_odds += log_anchor_odds(likelihood, partition, anchors, second_slot, num_others, work)
+        if log_u >= log_odds - log_q:
+            return 1, 1
+        for side in range(2):
+            sizes[open_slot(partition)] = work.sizes[side]
+        for t in range(n):
+            labels[work.sigma[t]] = work.slots[work.sides[t]]
+        close_slot(partition, slots[0])
+        return 1, 2
 
-
-@inner(**LEAF)
-def conclude(likelihood, prior, partition, anchors, are_close, attempt, log_q):
-    """Accept or reject the attempted move, given log q of its split; return the number of blocks before and after."""
-    slots, num_blocks, closure, others, merged, split, log_u, least, _ = attempt
-    if num_blocks == 2:
-        if log_q <= least:
-            return 2, 2
-        copy_row(partition.stats, merged, partition.stats, slots[0])
-        merge_blocks(partition, slots, closure)
-        return 2, 1
-    log_odds = log_split_odds(
-        likelihood, prior, partition.stats, len(others), split.slots, split.sizes, merged
-    )
-    if are_close:
-        second_slot = split.slots[1 if split.sigma[0] == anchors[0] else 0]
-        log_odds += log_anchor_odds(likelihood, partition, anchors[0], second_slot, others, split.sizes)
-    if log_u >= log_odds - log_q:
-        return 1, 1
-    accept_split(partition, slots[0], split)
-    return 1, 2
+    return split_or_merge

@@ -35,11 +35,10 @@ from pyclone_pgsm.likelihoods.pyclone.prevalences import draw_point
 from pyclone_pgsm.partition import copy_row
 from pyclone_pgsm.samplers.close_blocks import (
     anchor_in_close_block,
+    anchor_in_random_block,
     log_anchor_probability,
-    member_of_random_block,
-    other_blocks,
 )
-from pyclone_pgsm.samplers.split_merge import closure_of
+from pyclone_pgsm.samplers.split_proposals import list_closure, make_workspace
 
 STEPS = 100  # Metropolis steps of a move
 LEAST_MEMBERS = 500  # smaller pairs are left alone: Gibbs sweeps do as well there in the same time
@@ -90,26 +89,18 @@ class Mixture(NamedTuple):
 
 
 @inner(nogil=True)
-def draw_pair(likelihood, partition, rng):
+def draw_pair(likelihood, partition, work, rng):
     """Draw anchors in two close blocks.
 
     The pair has no members if there is no second block, or if it has too few or too many members.
     """
-    candidates, place = member_of_random_block(partition, rng)
-    first = candidates[place]
-    anchors = np.array([first, anchor_in_close_block(likelihood, partition, first, rng)])
-    closure, slots, num_blocks = closure_of(partition, anchors)
-    n = len(closure) - 2
-    if num_blocks == 1 or not LEAST_MEMBERS <= n <= MOST_MEMBERS:
-        n = 0
-    members = np.empty(n, np.int64)
-    if n > 0:
-        filled = 0
-        for i in closure:
-            if i != anchors[0] and i != anchors[1]:
-                members[filled] = i
-                filled += 1
-    return Pair(slots, anchors, members)
+    first = anchor_in_random_block(partition, rng)
+    anchors = np.array([first, anchor_in_close_block(likelihood, partition, first, work, rng)])
+    slots = np.array([np.int64(partition.labels[anchors[0]]), np.int64(partition.labels[anchors[1]])])
+    n = 2 if slots[0] == slots[1] else list_closure(partition.labels, anchors, work.sigma)
+    if not LEAST_MEMBERS <= n - 2 <= MOST_MEMBERS:
+        n = 2
+    return Pair(slots, anchors, work.sigma[2:n])
 
 
 @inner(**LEAF)
@@ -357,7 +348,7 @@ def allocate_members(likelihood, partition, pair, are_first):
 
 
 @inner(nogil=True)
-def exchange_pair(likelihood, partition, pair, delta, rng):
+def exchange_pair(likelihood, partition, pair, delta, work, rng):
     """Make a move of two blocks; return how many members moved, 0 if the move was given up or rejected."""
     n, D = len(pair.members), likelihood.index.shape[1]
     sizes = partition.sizes
@@ -379,12 +370,11 @@ def exchange_pair(likelihood, partition, pair, delta, rng):
         metropolis_step(likelihood, pair, delta, mixture, proposed, rng)
     if is_separate(likelihood, mixture.share[0], mixture.points, tested):
         return 0
-    first, second_slot = pair.anchors[0], pair.slots[1]
-    others = other_blocks(partition, pair.slots[0], second_slot)
-    log_h = log_anchor_probability(likelihood, partition, first, second_slot, others, sizes[pair.slots])
+    anchors, slots = pair.anchors, pair.slots
+    log_h = log_anchor_probability(likelihood, partition, anchors, slots[1], sizes[slots], work)
     are_first = draw_allocation(mixture, rng)
     moved = allocate_members(likelihood, partition, pair, are_first)
-    new_log_h = log_anchor_probability(likelihood, partition, first, second_slot, others, sizes[pair.slots])
+    new_log_h = log_anchor_probability(likelihood, partition, anchors, slots[1], sizes[slots], work)
     if math.log1p(-rng.random()) < new_log_h - log_h:
         return moved
     allocate_members(likelihood, partition, pair, are_first)
@@ -396,11 +386,12 @@ def exchange(likelihood, partition, delta, times, rng):
 
     `delta` is that of the prior, see :func:`delta_of_prior`.
     """
+    work = make_workspace(len(partition.labels))
     changed = 0
     for _ in range(times):
-        pair = draw_pair(likelihood, partition, rng)
+        pair = draw_pair(likelihood, partition, work, rng)
         if len(pair.members) > 0:
-            changed += exchange_pair(likelihood, partition, pair, delta, rng) > 0
+            changed += exchange_pair(likelihood, partition, pair, delta, work, rng) > 0
     return changed
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -175,30 +176,32 @@ COMMON_FAULTS = {
     ),
     "q left out of a merge": Fault("if log_q <= least", "if (0.0 if BROKEN else log_q) <= least"),
     "tau1 of a split with one block too few": Fault(
-        "len(others), split.slots", "len(others) - BROKEN, split.slots"
+        "num_others, slots[0], work", "num_others - BROKEN, slots[0], work"
     ),
-    "tau1 of a merge with one block too few": Fault("len(others), slots,", "len(others) - BROKEN, slots,"),
+    "tau1 of a merge with one block too few": Fault(
+        "num_others, merged, work)\n", "num_others - BROKEN, merged, work)\n"
+    ),
     "merged blocks counted as one of the split": Fault(
-        "slots, sizes, merged)\n", "slots, sizes, slots[0] if BROKEN else merged)\n"
+        "merged, work)\n", "slots[0] if BROKEN else merged, work)\n"
     ),
 }
 SAMS_FAULTS = COMMON_FAULTS | {
     "q of a merge from a path drawn anew": Fault(
-        "attempt.split, num_blocks == 1", "attempt.split, num_blocks == 1 or BROKEN"
+        "num_blocks == 1, least", "num_blocks == 1 or BROKEN, least"
     ),
 }
 CLOSE_FAULTS = {
     "h left out of a split": Fault(
-        "log_odds += log_anchor_odds(likelihood, partition, anchors[0], second_slot",
-        "log_odds += (0.0 if BROKEN else 1.0) * log_anchor_odds(likelihood, partition, anchors[0], second_slot",
+        "log_odds += log_anchor_odds(likelihood, partition, anchors, second_slot",
+        "log_odds += (0.0 if BROKEN else 1.0) * log_anchor_odds(likelihood, partition, anchors, second_slot",
     ),
     "h left out of a merge": Fault(
-        "log_odds += log_anchor_odds(likelihood, partition, anchors[0], slots[1]",
-        "log_odds += (0.0 if BROKEN else 1.0) * log_anchor_odds(likelihood, partition, anchors[0], slots[1]",
+        "log_odds += log_anchor_odds(likelihood, partition, anchors, slots[1]",
+        "log_odds += (0.0 if BROKEN else 1.0) * log_anchor_odds(likelihood, partition, anchors, slots[1]",
     ),
     "block of the first anchor taken for the second's": Fault(
-        "split.slots[1 if split.sigma[0] == anchors[0] else 0]",
-        "split.slots[1 if split.sigma[0] == anchors[0] or BROKEN else 0]",
+        "work.slots[1 if work.sigma[0] == anchors[0] else 0]",
+        "work.slots[1 if work.sigma[0] == anchors[0] or BROKEN else 0]",
     ),
     "blocks miscounted": Fault(
         "math.log((num_others + 1) / (num_others + 2))",
@@ -206,8 +209,8 @@ CLOSE_FAULTS = {
     ),
     "closeness left out": Fault("-math.log(total)", "-(0.0 if BROKEN else math.log(total))"),
     "second anchor as likely from every other block": Fault(
-        "total += math.exp(min(log_p - log_chosen, LARGEST_EXPONENT))",
-        "total += 1.0 if BROKEN else math.exp(min(log_p - log_chosen, LARGEST_EXPONENT))",
+        "total += math.exp(min(work.log_p[b] - log_chosen, LARGEST_EXPONENT))",
+        "total += 1.0 if BROKEN else math.exp(min(work.log_p[b] - log_chosen, LARGEST_EXPONENT))",
     ),
     "size of the second block left out": Fault(
         "- math.log(sizes[1])", "- math.log(1 if BROKEN else sizes[1])"
@@ -216,31 +219,35 @@ CLOSE_FAULTS = {
 }
 RESTRICTED_GIBBS_FAULTS = COMMON_FAULTS | {
     "last scan of a split left out": Fault(
-        "partition.stats, split, wanted, least",
-        "partition.stats, split, split.sides.copy() if BROKEN and num_blocks == 1 else wanted, least",
+        "stats, wanted, least, work, rng)\n",
+        "stats, work.sides[:n].copy() if BROKEN and drawn else wanted, least, work, rng)\n",
     ),
     "last scan of a merge left out": Fault(
-        "else wanted, least", "else split.sides.copy() if BROKEN and num_blocks == 2 else wanted, least"
+        "else wanted, least", "else work.sides[:n].copy() if BROKEN and not drawn else wanted, least"
     ),
-    "q of a merge from a path drawn anew": Fault("if num_blocks == 1:", "if num_blocks == 1 or BROKEN:"),
+    "q of a merge from a path drawn anew": Fault("if drawn:", "if drawn or BROKEN:"),
 }
-FRAME = ("begin", "conclude")
+FRAME = ("split_or_merge", "propose")
 
 
 @cache
 def faulty_steps(move: int) -> Steps:
     """A move takes the number of its fault besides, 0 for none."""
     build = compile_inner(build_partition)
+    modules: tuple[ModuleType, ...] = (split_proposals_module,)
+    inner: tuple[str, ...]
     if move == CLOSE:
-        modules = (split_proposals_module, close_blocks_module)
-        inner = (*FRAME, "split_or_merge", "log_anchor_odds", "log_anchor_probability")
+        modules += (close_blocks_module,)
+        inner = (*FRAME, "allocate_in_sequence", "log_anchor_odds", "log_anchor_probability")
         return make_steps(build, with_faults(sams_module, "close_sams", CLOSE_FAULTS, modules, inner))
-    modules = (split_proposals_module,)
     if move == SAMS:
-        inner = (*FRAME, "split_or_merge")
+        inner = (*FRAME, "allocate_in_sequence")
         return make_steps(build, with_faults(sams_module, "sams", SAMS_FAULTS, modules, inner))
-    faulty = with_faults(restricted_gibbs_module, "restricted_gibbs", RESTRICTED_GIBBS_FAULTS, modules, FRAME)
-    return make_steps(build, faulty)
+    inner = (*FRAME, "scan_from_launch_state")
+    return make_steps(
+        build,
+        with_faults(restricted_gibbs_module, "restricted_gibbs", RESTRICTED_GIBBS_FAULTS, modules, inner),
+    )
 
 
 def p_value_with(move: int, number: int) -> float:

@@ -27,7 +27,7 @@ from scipy.special import gammaln
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.restricted_gibbs import launch, restricted_gibbs, scan
-from pyclone_pgsm.samplers.split_proposals import Split
+from pyclone_pgsm.samplers.split_proposals import Workspace, make_workspace
 
 SIGMA = np.array([7, 3, 11, 0, 9, 5])
 LOG_TAU2 = tables(1.0).log_tau2
@@ -35,10 +35,12 @@ ALL_SIDES = list(itertools.product((0, 1), repeat=len(SIGMA) - 2))
 START = (1, 1, 0, 1)
 
 
-def split_of(sides: Any, stats: NDArray[np.float64]) -> Split:
+def split_of(sides: Any, stats: NDArray[np.float64]) -> Workspace:
     """With its blocks made."""
-    slots, sizes = np.array([1, 2]), np.zeros(2, np.int64)
-    split = Split(SIGMA, np.array([0, 1, *sides], np.int8), slots, sizes, np.empty(2), np.full(2, -np.inf))
+    split = make_workspace(len(SIGMA))
+    split.sigma[:] = SIGMA
+    split.sides[:] = 0, 1, *sides
+    split.slots[:] = 1, 2
     for side in range(2):
         members = SIGMA[split.sides == side]
         split.sizes[side] = len(members)
@@ -46,7 +48,7 @@ def split_of(sides: Any, stats: NDArray[np.float64]) -> Split:
     return split
 
 
-def check_blocks(split: Split, stats: NDArray[np.float64]) -> None:
+def check_blocks(split: Workspace, stats: NDArray[np.float64]) -> None:
     expected = np.zeros_like(stats)
     again = split_of(split.sides[2:], expected)
     assert split.sizes.tolist() == again.sizes.tolist()
@@ -58,7 +60,7 @@ def log_q(wanted: Any, least: float = -np.inf) -> float:
     stats = np.zeros((3, counts().likelihood.stat_size()))
     split = split_of(START, stats)
     path = np.array([0, 1, *wanted], np.int8)
-    found = scan(counts().likelihood, LOG_TAU2, stats, split, path, least, np.random.default_rng(1))
+    found = scan(counts().likelihood, LOG_TAU2, stats, path, least, split, np.random.default_rng(1))
     if least == -np.inf:
         assert split.sides.tolist() == path.tolist()
         check_blocks(split, stats)
@@ -104,7 +106,7 @@ def test_launch_states_are_distributed_as_they_should(scans: int) -> None:
     drawn = np.zeros(16)
     for _ in range(1500):
         split = split_of(START, stats)
-        launch(case.likelihood, LOG_TAU2, stats, split, scans, rng)
+        launch(case.likelihood, LOG_TAU2, stats, len(SIGMA), scans, split, rng)
         drawn[ALL_SIDES.index(tuple(split.sides[2:].tolist()))] += 1
     check_blocks(split, stats)
     assert (abs(drawn - 1500 * expected) < 5 * np.sqrt(1500 * expected) + 1).all()

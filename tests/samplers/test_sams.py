@@ -28,20 +28,24 @@ from scipy.special import gammaln
 
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.samplers.sams import allocate_in_sequence, sams
-from pyclone_pgsm.samplers.split_proposals import Split
+from pyclone_pgsm.samplers.split_proposals import Workspace, make_workspace
 
 SIGMA = np.array([7, 3, 11, 0, 9, 5])
 LOG_TAU2 = tables(1.0).log_tau2
 
 
-def split_of(sides: Any) -> Split:
-    slots, sizes = np.array([1, 2]), np.zeros(2, np.int64)
-    return Split(SIGMA, np.array([0, 1, *sides], np.int8), slots, sizes, np.empty(2), np.full(2, -np.inf))
+def split_of(sides: Any) -> Workspace:
+    work = make_workspace(len(SIGMA))
+    work.sigma[:] = SIGMA
+    work.sides[:] = 0, 1, *sides
+    work.slots[:] = 1, 2
+    return work
 
 
 def log_q(stats: NDArray[np.float64], sides: Any, least: float = -np.inf) -> float:
     rng = np.random.default_rng(1)
-    return allocate_in_sequence(counts().likelihood, LOG_TAU2, stats, split_of(sides), False, least, rng)
+    work = split_of(sides)
+    return allocate_in_sequence(counts().likelihood, LOG_TAU2, stats, len(SIGMA), False, least, work, rng)
 
 
 def log_q_by_marginals(sides: Any) -> float:
@@ -91,7 +95,7 @@ def test_a_drawn_split_has_the_probability_that_it_reports() -> None:
     log_qs = np.array([log_q_by_marginals(sides) for sides in ALL_SIDES])
     for _ in range(1500):
         split = split_of(np.zeros(4))
-        found = allocate_in_sequence(case.likelihood, LOG_TAU2, stats, split, True, -np.inf, rng)
+        found = allocate_in_sequence(case.likelihood, LOG_TAU2, stats, len(SIGMA), True, -np.inf, split, rng)
         number = ALL_SIDES.index(tuple(split.sides[2:].tolist()))
         drawn[number] += 1
         assert found == pytest.approx(log_qs[number], abs=1e-10)
