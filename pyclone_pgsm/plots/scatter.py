@@ -88,9 +88,8 @@ def _scatter(summary: Summary, quantity: _Quantity) -> Figure:
     subtitle += of_samples(samples, summary)
     has_reads = summary.depth[:, samples].any(axis=0)
     if has_reads.sum() >= 2 and not has_reads.all():
-        subtitle += (
-            f"; without {listed([summary.sample_ids[d] for d in samples[~has_reads]])}, which has no reads"
-        )
+        left_out = [summary.sample_ids[d] for d in samples[~has_reads]]
+        subtitle += f"; without {listed(left_out)}, which {'has' if len(left_out) == 1 else 'have'} no reads"
         samples = samples[has_reads]
     if quantity.discs:
         subtitle += "; discs: sizes of the clusters"
