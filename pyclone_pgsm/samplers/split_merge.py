@@ -53,7 +53,7 @@ def split_merge(likelihood, prior, partition, anchors, settings, pool, rng):
     path = path_of(partition.labels, sample_permutation(rng, anchors, closure), s)
     num_others = partition.counter[0] - num_before
     new_path, blocks = conditional_smc(likelihood, prior, num_others, path, s, settings, pool, rng)
-    num_after = 1 + new_path.choices.max()
+    num_after = num_blocks_of(new_path)
     if num_after > 1:
         put_path(partition, path, new_path, num_before, num_after, blocks, pool)
     elif num_before > 1:
@@ -105,6 +105,14 @@ def path_of(labels, sigma, num_anchors):
 
 
 @inner(**LEAF)
+def num_blocks_of(path):
+    largest = 0
+    for choice in path.choices:
+        largest = max(largest, choice)
+    return largest + 1
+
+
+@inner(**LEAF)
 def merge_blocks(partition, slots, closure):
     """Move all members of the blocks in these different slots, the closure, to the first slot.
 
@@ -123,7 +131,10 @@ def put_path(partition, path, new_path, num_before, num_after, blocks, pool):
 
     If the path is the current one, nothing changes, not even by rounding.
     """
-    if np.array_equal(path.choices, new_path.choices):
+    is_changed = False
+    for t in range(len(path.choices)):
+        is_changed |= path.choices[t] != new_path.choices[t]
+    if not is_changed:
         return
     slots = np.empty(len(blocks), np.int64)
     for t in range(len(blocks)):
