@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from pyclone_pgsm.inputs.observations import PLACEHOLDERS, PRIORS_WITHOUT_COPY_N
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tsv import long_table, write_table
+from pyclone_pgsm.tumour.genotypes import mutant_copies_per_cell, two_state_genotypes
 
 DEFAULT_PATIENT = "patient"
 DEFAULT_ERROR_RATE = 0.001
@@ -55,17 +57,46 @@ class Answer:
     def copies(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(T, D) major and minor copies in cells that can have the mutation, for formats with one copy-number state.
 
-        They are those of the first state, or of the second if the first has none; 1 and 0 if there are none at all.
+        They are those of the state of most tumour cells, or of the other if this one has none; 1 and 0 if there are
+        none at all.
         """
         data = self.observations
-        is_lost = (data.major_cn == 0) & (data.subclonal_major_cn > 0)
-        major = np.where(is_lost, data.subclonal_major_cn, data.major_cn)
-        return np.maximum(major, 1), np.where(is_lost, data.subclonal_minor_cn, data.minor_cn)
+        is_second = (data.subclonal_major_cn > 0) & ((data.subclonal_fraction > 0.5) | (data.major_cn == 0))
+        major = np.where(is_second, data.subclonal_major_cn, data.major_cn)
+        return np.maximum(major, 1), np.where(is_second, data.subclonal_minor_cn, data.minor_cn)
 
-    @property
-    def mutant_copies(self) -> NDArray[np.int64]:
-        """(T, D) most probable number of mutant copies; 1 where it is unknown."""
-        return np.maximum(self.summary.multiplicity, 1)
+    @cached_property
+    def mutant_copies(self) -> NDArray[np.float64]:
+        """(T, D) most probable number of mutant copies in a cell with the mutation; 1 where it is unknown.
+
+        Where the tumour cells have two copy-number states, it is the mean of the cells with the mutation.
+        """
+        found = np.maximum(self.summary.multiplicity, 1).astype(float)
+        seen = self.observations.as_seen_by(self.genotype_prior)
+        same = (seen.major_cn == seen.subclonal_major_cn) & (seen.minor_cn == seen.subclonal_minor_cn)
+        has_two_states = seen.has_data & (seen.subclonal_fraction > 0.0) & ~same
+        prevalence = np.where(np.isnan(self.prevalence), self.summary.mean, self.prevalence)
+        for t, d in np.argwhere(has_two_states & (prevalence > 0.0)).tolist():
+            found[t, d] = self._mean_of_two_states(seen, t, d, float(prevalence[t, d]))
+        return found
+
+    def _mean_of_two_states(self, seen: Observations, t: int, d: int, prevalence: float) -> float:
+        """Return the mean mutant copies in cells with the mutation, by the genotype that is most probable there."""
+        one, two = (
+            (int(major[t, d]), int(minor[t, d]))
+            for major, minor in (
+                (seen.major_cn, seen.minor_cn),
+                (seen.subclonal_major_cn, seen.subclonal_minor_cn),
+            )
+        )
+        fraction, normal = float(seen.subclonal_fraction[t, d]), int(seen.normal_cn[t, d])
+        genotypes = two_state_genotypes(self.genotype_prior, one, two, fraction, normal)
+        copies = np.array([mutant_copies_per_cell(genotype, prevalence) for genotype in genotypes])
+        error = seen.error_rate[t, d]
+        mean = np.clip(seen.tumour_content[t, d] * copies / seen.mean_copies[t, d], error, 1.0 - error)
+        log_p = seen.alt_counts[t, d] * np.log(mean) + seen.ref_counts[t, d] * np.log1p(-mean)
+        log_p += [genotype.log_weight for genotype in genotypes]
+        return float(copies[np.argmax(log_p)] / prevalence)
 
     @property
     def mean_copies(self) -> NDArray[np.float64]:
@@ -198,7 +229,10 @@ OWN_READS = "the prevalence by their own reads, as if they were mutations"
 
 def note_reads_for_trees(answer: Answer) -> list[str]:
     """Return lines about what :meth:`Answer.reads_for_trees` is based on, and the depths that it changes."""
-    notes = note_two_states(answer, "var_read_prob is that of the mean copies of both states")
+    notes = note_two_states(
+        answer,
+        "var_read_prob has the mean copies of both states, and the mean mutant copies of the cells that have any",
+    )
     if number := int(np.count_nonzero((answer.variant_share > 1.0)[answer.placed])):
         notes.append(
             f"{count(number, 'mutation-sample pair')} with more mutant copies than a cell has on average: "

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.exports.answer import OF_CLUSTER, Answer, ExportOptions, note_exceptions
+from pyclone_pgsm.exports.answer import OF_CLUSTER, Answer, ExportOptions, note_exceptions, note_two_states
 from pyclone_pgsm.files import write_file
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.tsv import by_row, write_table
@@ -122,7 +122,8 @@ def write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[st
     founding = (
         f"cluster 1, which ClonEvol takes for the founding clone, is cluster {first} of the result, {reason}"
     )
-    return _notes(answer, *notes, fractions_of, founding)
+    two_states = note_two_states(answer, "the copies are the mean of the cells with the mutation")
+    return _notes(answer, *notes, fractions_of, *two_states, founding)
 
 
 def write_citup(answer: Answer, out: Path, options: ExportOptions) -> list[str]:

@@ -23,7 +23,7 @@ from pyclone_pgsm.tsv import DIGITS, by_row
 SSM, PARAMS = "tumour.ssm", "tumour.params.json"
 SSM_COLUMNS = ("id", "name", "var_reads", "total_reads", "var_read_prob")
 INPUT, CLUSTERS = "input.tsv", "clusters.tsv"
-ONE_STATE = "the first state (the second where the first has no copies)"
+ONE_STATE = "the state of most tumour cells (the other where this one has no copies)"
 NEUTRAL = "one copy of each allele, and the tumour content of the sample"
 
 

@@ -58,7 +58,7 @@ def write_vcf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     write_file(out, _bgzip(content) if out.suffix in (".gz", ".bgz") else content)
     notes = []
     if absent:
-        notes.append(f"not in the result, without values and unchanged: {count(absent, 'record')} of {path}")
+        notes.append(f"not in the result, so without values: {count(absent, 'record')} of {path}")
     replaced = [line for line in lines[:start] if line.startswith(_DECLARED) and line not in HEADERS]
     if replaced:
         keys = ", ".join(line.partition("ID=")[2].partition(",")[0] for line in replaced)
@@ -71,13 +71,17 @@ def _annotated(
 ) -> list[str]:
     """Add to the fields of a record what is known of its alleles; `columns` maps columns to samples of the result.
 
-    Values of another result are replaced, also if nothing is known.
+    Values of these fields from elsewhere are replaced, also if nothing is known.
     """
-    if all(t is None for t in found) and not set(KEYS) & set(fields[8].split(":")):
+    keys = fields[7].split(";")
+    infos = [each for each in keys if each.partition("=")[0] != CLUSTER and each != "."]
+    has_values = any(each.partition("=")[0] == CLUSTER for each in keys) or set(KEYS) & set(
+        fields[8].split(":")
+    )
+    if all(t is None for t in found) and not has_values:
         return fields
     summary = answer.summary
     fields = list(fields)
-    infos = [each for each in fields[7].split(";") if each.partition("=")[0] != CLUSTER and each != "."]
     clusters = ",".join("." if t is None else str(summary.labels[t]) for t in found)
     fields[7] = ";".join([*infos, f"{CLUSTER}={clusters}"])
     old = fields[8].split(":")

@@ -58,6 +58,8 @@ class Genotype(NamedTuple):
     log_weight: float = 0.0
 
 
+ROUNDING = 1e-9
+"""Tolerance in comparisons of prevalences."""
 LOOSE = 0.1
 """Prior probability that a mutation on several copies may be in a part of the tumour's or a state's cells, which allows
 for inaccurate fractions, tumour contents or states."""
@@ -178,6 +180,17 @@ def _strict_and_loose(genotypes: Sequence[Genotype]) -> list[Genotype]:
             weighted.append((genotype, 1.0))
     scale = len(weighted) / len(genotypes)
     return [genotype._replace(log_weight=math.log(weight * scale)) for genotype, weight in weighted]
+
+
+def mutant_copies_per_cell(genotype: Genotype, prevalence: float) -> float:
+    """Return how many mutant copies a tumour cell has on average, of a genotype with two copy-number states."""
+    first = min(prevalence, genotype.share)
+    is_in_all = prevalence > genotype.share - ROUNDING, prevalence > 1.0 - ROUNDING
+    copies = (
+        number if is_all or not genotype.is_strict else min(number, 1)
+        for number, is_all in zip((genotype.first_mutant, genotype.other_mutant), is_in_all)
+    )
+    return sum(cells * number for cells, number in zip((first, prevalence - first), copies))
 
 
 def _mutant_copies(prior: str, one: CopyNumber, two: CopyNumber, normal_cn: int) -> list[tuple[int, int]]:

@@ -230,6 +230,27 @@ def test_variant_share_of_diploid_and_gained_loci(result: Result) -> None:
     assert np.allclose(unused.copies_seen, Answer(data, summary).copies_seen)
 
 
+def test_mutant_copies_of_two_states(result: Result, tmp_path: Path) -> None:
+    """Of 60 % of the cells that have the mutation half have gained a second copy of it: 30 % of all."""
+    shape = (40, 2)
+    states = {"major_cn": 1, "minor_cn": 1, "subclonal_major_cn": 2, "subclonal_minor_cn": 1, "normal_cn": 2}
+    columns = {name: np.full(shape, value) for name, value in states.items()}
+    columns |= {"subclonal_fraction": np.full(shape, 0.3), "tumour_content": np.full(shape, 1.0)}
+    columns |= {"alt_counts": np.full(shape, 3913), "ref_counts": np.full(shape, 6087)}  # 0.9 of 2.3 copies
+    data = complete(replace(tumour(), has_data=np.ones(shape, bool), **columns), {})
+    clusters = np.full(result.summary.cluster_mean.shape, 0.6)
+    summary = replace(result.summary, multiplicity=np.full(shape, 2), cluster_mean=clusters)  # type: ignore[type-var]
+    answer = Answer(data, summary)
+    rows = placed(result)
+    np.testing.assert_allclose(answer.mutant_copies[rows], 1.5, rtol=1e-9)
+    np.testing.assert_allclose(answer.variant_share[rows], 1.5 / 2.3, rtol=1e-9)
+    notes = export(answer, FORMATS["clonevol"], tmp_path / "o", ExportOptions())
+    assert says(notes, "80 rows with subclonal copy number", "mean of the cells with the mutation")
+    np.testing.assert_allclose(read(tmp_path / "o").iloc[:, 3:], 60.0, rtol=1e-3)
+    unused = Answer(data, summary, genotype_prior="ab")
+    np.testing.assert_array_equal(unused.mutant_copies, 2)
+
+
 def test_conipher(result: Result, tmp_path: Path) -> None:
     notes = result.export("conipher", tmp_path / "o.tsv", patient="P1")
     table = read(tmp_path / "o.tsv", dtype={"CHR": str})
@@ -335,9 +356,19 @@ def test_a_first_state_without_copies(result: Result, tmp_path: Path) -> None:
     for name, pair in columns.items():
         out = tmp_path / name
         notes = export(answer, FORMATS[name], out, ExportOptions())
-        assert says(notes, "80 rows with subclonal copy number", "the second where the first has no copies")
+        assert says(notes, "80 rows with subclonal copy number", "the other where this one has no copies")
         table = read(out / "input.tsv" if out.is_dir() else out)
         assert table[pair].drop_duplicates().to_numpy().tolist() == [[3, 1]]
+
+
+@pytest.mark.parametrize(("fraction", "pair"), [(0.4, [2, 1]), (0.7, [3, 0])])
+def test_copies_are_those_of_most_tumour_cells(result: Result, fraction: float, pair: list[int]) -> None:
+    states = {"major_cn": 2, "minor_cn": 1, "subclonal_major_cn": 3, "subclonal_minor_cn": 0}
+    own = {name: np.full((40, 2), value) for name, value in states.items()}
+    data = replace(tumour(), subclonal_fraction=np.full((40, 2), fraction), **own)
+    major, minor = Answer(data, result.summary).copies
+    assert (major == pair[0]).all()
+    assert (minor == pair[1]).all()
 
 
 def test_a_sample_without_any_data(result: Result, tmp_path: Path) -> None:
@@ -667,7 +698,7 @@ def test_vcf(result: Result, tmp_path: Path, name: str) -> None:
     samples = ["NORMAL", *result.summary.sample_ids]
     source = vcf(result, tmp_path / "in.vcf", samples)
     notes = result.export("vcf", tmp_path / name, source=source)
-    assert says(notes, "1 record", "unchanged")
+    assert says(notes, "1 record", "without values")
     assert says(notes, "without data", "the model's prevalence")
     assert says(notes, "outlier", "own reads")
     place = {str(row.pos): t for t, row in enumerate(result.mutations.iloc[::2].itertuples())}
@@ -709,6 +740,20 @@ def test_vcf_with_fields_of_another_program(result: Result, tmp_path: Path) -> N
     assert says(notes, "fields", "in.vcf replaced: CCF")
     [line] = [line for line in (tmp_path / "out.vcf").read_text().splitlines() if "\t99\t" in line]
     assert line.split("\t")[7:10] == ["CLUSTER=.", "GT:CCF:CCFL:CCFU", "0/1:.:.:."]
+
+
+def test_vcf_with_clusters_of_another_program(result: Result, tmp_path: Path) -> None:
+    """A value that the new header does not describe would be taken for a cluster of the result."""
+    source = vcf(result, tmp_path / "in.vcf", ["NORMAL", *result.summary.sample_ids])
+    declared = '##INFO=<ID=CLUSTER,Number=1,Type=String,Description="Mine">'
+    text = source.read_text().replace("##FILTER", f"{declared}\n##FILTER", 1)
+    source.write_text(text.replace("\t.\tGT\t0/1", "\tCLUSTER=foo;DP=3\tGT\t0/1"))
+    notes = result.export("vcf", tmp_path / "out.vcf", source=source)
+    assert says(notes, "fields", "in.vcf replaced: CLUSTER")
+    lines = (tmp_path / "out.vcf").read_text().splitlines()
+    assert declared not in lines
+    [line] = [line for line in lines if "\t99\t" in line]
+    assert line.split("\t")[7:9] == ["DP=3;CLUSTER=.", "GT:CCF:CCFL:CCFU"]
 
 
 def test_vcf_of_a_named_sample(result: Result, tmp_path: Path) -> None:

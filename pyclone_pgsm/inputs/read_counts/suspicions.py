@@ -17,7 +17,13 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import bdtrc, chdtrc
 
 from pyclone_pgsm.inputs.genome import AUTOSOMES, harmonise_chromosome
-from pyclone_pgsm.inputs.observations import CLONAL, PLACEHOLDERS, Observations, looks_at_no_alleles
+from pyclone_pgsm.inputs.observations import (
+    CLONAL,
+    PLACEHOLDERS,
+    PRIORS_WITHOUT_COPY_NUMBERS,
+    Observations,
+    looks_at_no_alleles,
+)
 from pyclone_pgsm.inputs.problems import count, listed
 from pyclone_pgsm.inputs.read_counts.empty_samples import LEAST_MUTATIONS, normal_samples, without_reads
 
@@ -95,10 +101,7 @@ def suspicions(
         *(list(_swapped_alleles(observations)) or _too_high(observations, uncertain)),
         *_mutation_twice(observations, same),
         *(list(_two_patients(of_samples)) or _only_calls(of_samples)),
-        *(
-            list(_total_as_major(observations))
-            or (_mostly_gained(observations) if genotype_prior != CLONAL else ())
-        ),
+        *(list(_total_as_major(observations)) or _mostly_gained(observations, genotype_prior)),
         *normal_samples(observations),
         *without_reads(observations),
         *_high_error_rates(observations),
@@ -398,8 +401,13 @@ def _total_as_major(observations: Observations) -> Iterator[str]:
         )
 
 
-def _mostly_gained(observations: Observations) -> Iterator[str]:
-    """Warn of samples in which most mutations are on gained segments, as after a doubling of the genome."""
+def _mostly_gained(observations: Observations, genotype_prior: str) -> Iterator[str]:
+    """Warn of samples in which most mutations are on gained segments, as after a doubling of the genome.
+
+    There is no warning if the genotype prior allows for gains of all tumour cells, or uses no copy numbers.
+    """
+    if genotype_prior in (CLONAL, *PRIORS_WITHOUT_COPY_NUMBERS):
+        return
     major, total = observations.major_cn, observations.major_cn + observations.minor_cn
     gained = observations.has_data & (major >= 2) & (total > observations.normal_cn)
     num_counted = observations.has_data.sum(axis=0)
@@ -407,11 +415,12 @@ def _mostly_gained(observations: Observations) -> Iterator[str]:
     if not mostly.any():
         return
     samples = listed(list(compress(observations.sample_ids, mostly)))
+    needs = ", which needs the copies of each allele" if looks_at_no_alleles(genotype_prior) else ""
     yield (
         f"in {samples} most mutations are on gained segments, as after a doubling of the genome: prevalences of "
         "subclones come out too low there, by 0.1 and more, with too narrow intervals, because the genotype prior also "
         "allows for cells without the gain; clusters may be wrong, too. If all tumour cells have the gains, use "
-        f"`genotype_prior` {CLONAL} (see the page on limits)"
+        f"`genotype_prior` {CLONAL}{needs} (see the page on limits)"
     )
 
 

@@ -23,6 +23,7 @@ from pyclone_pgsm.inputs.segments.cells import (
     ROUNDING,
     UNKNOWN,
     SegmentCells,
+    plain,
 )
 from pyclone_pgsm.inputs.segments.formats import FORMATS, STYLE, Layout, recognise, why_not_recognised
 from pyclone_pgsm.inputs.segments.model import COLUMNS, STATES, Hint, Segments, combined
@@ -31,6 +32,7 @@ from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.values import Name
 from pyclone_pgsm.ranges import check_choice
 
+ZERO_BASED_START = "chromstart"  # the plain name of BED files, whose starts are counted from 0
 _MOST_STATES = 32
 _ENDINGS = re.compile(
     r"(\.purple\.cnv(\.somatic)?|[._-]call|[._-]titan|[._-]ichor|[._-]facets|[._-]cncf|[._-]cnvkit|[._-]sequenza|"
@@ -177,12 +179,13 @@ def _frame(cells: SegmentCells, layout: Layout, samples: NDArray) -> pd.DataFram
     ``name_in_file`` is the sample that the file names; ``ploidy`` and ``purity`` are NaN where the file does not give
     them.
     """
+    is_zero_based = layout.zero_based or plain(cells.columns["start"].name) == ZERO_BASED_START
     frame = layout.read(cells).assign(
         file=cells.problems.file,
         row=cells.lines,
         sample_id=samples,
         chrom=cells.read("chrom", chromosome, object),
-        start=cells.read("start", POSITION, np.int64, UNKNOWN) + (1 if layout.zero_based else 0),
+        start=cells.read("start", POSITION, np.int64, UNKNOWN) + (1 if is_zero_based else 0),
         end=cells.read("end", POSITION, np.int64, UNKNOWN),
         normal_cn=cells.numbers("normal", NORMAL_COPIES, np.int64),
     )

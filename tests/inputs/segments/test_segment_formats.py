@@ -237,6 +237,15 @@ def test_generic_takes_real_copy_numbers(tmp_path: Path) -> None:
     assert segments.table["rounding"].tolist() == pytest.approx([0.1, 0, 0])
 
 
+def test_starts_of_bed_files_are_counted_from_0(tmp_path: Path) -> None:
+    rows = "1\t0\t1000\t1\t1\n1\t1000\t2000\t2\t1\n"
+    bed = read(tmp_path, f"#chrom\tchromStart\tchromEnd\tmajor_cn\tminor_cn\n{rows}")
+    assert bed.table["start"].tolist() == [1, 1001]
+    assert bed.table["end"].tolist() == [1000, 2000]
+    plain = read(tmp_path, f"chrom\tstart\tend\tmajor_cn\tminor_cn\n{rows}")
+    assert plain.table["start"].tolist() == [0, 1000]
+
+
 def test_intermediate_purple(tmp_path: Path) -> None:
     content = tabs(
         "chromosome start end copyNumber baf minorAllelePloidy majorAllelePloidy", "1 1 9 3 0.6 1.1 1.9"
