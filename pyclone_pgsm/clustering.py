@@ -89,12 +89,15 @@ class Clustering(Result):
 
     def _read(self, trace: Trace) -> None:
         summary = self.summary
-        self.labels: NDArray[np.int64] = summary.labels
-        self.assignment_prob: NDArray[np.float64] = summary.assignment_prob
-        self.cluster_size: NDArray[np.int64] = summary.cluster_size
-        self.parameters: dict[str, NDArray[np.float64]] = summary.parameters
+        # copies: pictures, pages and predictions stay as they are if the user edits these
+        self.labels: NDArray[np.int64] = summary.labels.copy()
+        self.assignment_prob: NDArray[np.float64] = summary.assignment_prob.copy()
+        self.cluster_size: NDArray[np.int64] = summary.cluster_size.copy()
+        self.parameters: dict[str, NDArray[np.float64]] = {
+            name: values.copy() for name, values in summary.parameters.items()
+        }
         self.settings: Settings = self.options.settings
-        self.chain_weights: NDArray[np.float64] = self._found.chain_weights
+        self.chain_weights: NDArray[np.float64] = self._found.chain_weights.copy()
         most = max(20, min(KEPT_DRAWS, KEPT_BYTES // len(summary.labels)))
         rows = draw_rows(trace, self._found.burn_in, most, self.chain_weights)
         self.draws: NDArray[Any] = read_partitions(trace, rows)
@@ -103,7 +106,11 @@ class Clustering(Result):
         self.hyperparameters = {name: gather(trace, rows, name) for name in names}
         self.chains = trace.chains
         self._predictive = predictive(trace, self.chain_weights, self._found.burn_in)
-        self._clusters = summary.labels.copy()  # `labels` may be edited by the user
+        prior = self._predictive.priors[0]
+        self._mean_prior = prior.with_values(
+            [float(self.hyperparameters[name].mean()) for name in prior.hyperparameters]
+        )
+        self._clusters = summary.labels.copy()
         self._standardised = trace.data_of(MatrixData).options.standardised
         self._may_miss = bool(np.isnan(trace.matrix.values).any())
 
@@ -115,6 +122,7 @@ class Clustering(Result):
         """Number of consensus clusters, K."""
         return len(self.cluster_size)
 
+    @np.errstate(under="ignore")  # see `cluster`
     def log_predictive(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the log posterior predictive density of new rows.
 
@@ -140,6 +148,7 @@ class Clustering(Result):
         with blamed(self.options.model.likelihood):
             return self._predictive.log_density(points) - log_scale
 
+    @np.errstate(under="ignore")
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probability that a new row belongs to each consensus cluster, given that it belongs to one.
 
@@ -159,11 +168,9 @@ class Clustering(Result):
             See :meth:`log_predictive`; or the likelihood gives a row the density 0 in every cluster.
         """
         points, _ = self._checked(X)
-        prior = self._predictive.priors[0]
-        means = [float(self.hyperparameters[name].mean()) for name in prior.hyperparameters]
         likelihood = self._predictive.likelihood_at_medians
         with blamed(self.options.model.likelihood):
-            return cluster_probabilities(likelihood, prior.with_values(means), self._clusters, points)
+            return cluster_probabilities(likelihood, self._mean_prior, self._clusters, points)
 
     def _checked(self, X: ArrayLike) -> tuple[NDArray[np.float64], float]:
         """Return new rows in the units of the trace, and the log of the volume that these units have in those of `X`.

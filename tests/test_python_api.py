@@ -371,7 +371,11 @@ def test_mistakes_with_results(result: Result) -> None:
         (lambda: result.export(["maf"], "x"), r"`format` \['maf'\]: must be one of"),  # type: ignore[arg-type]
         (
             lambda: result.export("pyclone", "x", drivers=["TP53"]),
-            "`drivers` .*TP53.*: has no effect with `format` pyclone: leave it out, or use `format` ctree or revolver",
+            "`drivers` TP53: has no effect with `format` pyclone: leave it out, or use `format` ctree or revolver",
+        ),
+        (
+            lambda: result.export("pyclone", "x", tumour_sample={"S1": "T"}),
+            "`tumour_sample` .*S1.*: has no effect with `format` pyclone: leave it out, or use `format` maf or vcf or",
         ),
         (
             lambda: result.export("ctree", "x", drivers=["TP53", 7]),  # type: ignore[list-item]

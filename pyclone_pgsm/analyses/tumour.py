@@ -21,15 +21,7 @@ from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.options import Options
 from pyclone_pgsm.trace.tumour import TumourData
-from pyclone_pgsm.tumour.choices import PRECISION, content_choice, error_rate_choice
-from pyclone_pgsm.tumour.grid import BYTES_PER_POINT, deduplicate
-from pyclone_pgsm.tumour.model import (
-    LEAST_SETS,
-    MOST_COMBINATIONS,
-    PER_SAMPLE,
-    all_tables_fit,
-    sets_that_fit,
-)
+from pyclone_pgsm.tumour.grid import BYTES_PER_POINT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,35 +45,13 @@ class TumourAnalysis(Analysis):
     )
 
     def footprint(self, data: TumourData) -> Footprint:
-        """Estimate the memory of all sets of tables that are kept or in use, and of the observations while read.
-
-        Where likelihoods in all settings are kept, those from which each hyperparameter is drawn take half as much as
-        the tables.
-        """
-        observations, options = data.observations, data.options
-        G, D = options.grid_size, observations.num_samples
-        table = deduplicate(observations, options.genotype_prior)
-        U = table.num_rows
-        inferred = []
-        if options.precision in (None, PER_SAMPLE) and options.density != "binomial":
-            inferred.append(PRECISION)
-        if (table.error_rate != table.error_rate).any():
-            inferred.append(error_rate_choice(observations.num_mutations))
-        contents = [content_choice(content) for content in options.tumour_content.values()]
-        settings = math.prod(len(choice.values) for choice in inferred)
-        settings *= max((len(choice.values) for choice in contents), default=1)
-        sets = 1.0
-        if settings > 1:
-            fit = sets_that_fit(U * G * BYTES_PER_POINT, LEAST_SETS)
-            sets = min(settings, fit) + 1  # the one being made
-            if all_tables_fit(U * settings, G):
-                sets += settings * len(inferred) / 2
-            if contents or options.precision == PER_SAMPLE:
-                sets += min(fit, MOST_COMBINATIONS)
+        """Estimate the memory of all sets of tables that are kept or in use, and of the observations while read."""
+        model: Any = data.make_model()
+        G, (T, D) = data.options.grid_size, data.observations.depth.shape
         most_chunks = min(CHUNKS, -(-G // CHUNK))
-        tables = int(sets * U * (BYTES_PER_POINT * G + 24 * most_chunks))
+        tables = int(model.most_sets * model.num_rows * (BYTES_PER_POINT * G + 24 * most_chunks))
         stat_size = D * (2 * G + CHUNKS + SCALARS)
-        return Footprint(observations.num_mutations * D * OBSERVATION, tables, stat_size, 0)
+        return Footprint(T * D * OBSERVATION, tables, stat_size, 0)
 
     def named_options(self, options: Options) -> str:
         model = options.to_dict()

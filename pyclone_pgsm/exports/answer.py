@@ -168,7 +168,7 @@ class ExportOptions(NamedTuple):
     """What a format may need in addition to the result, named as on the command line.
 
     `primary` is the sample that is the primary tumour, and `source` the user's file to annotate, whose only tumour
-    sample is `source_sample` of the result; `tumour_samples` maps samples of the result to their names in that file.
+    sample is `source_sample` of the result; `tumour_sample` maps samples of the result to their names in that file.
     `drivers` are driver genes and mutations.
     """
 
@@ -176,7 +176,7 @@ class ExportOptions(NamedTuple):
     primary: str | None = None
     source: Path | None = None
     source_sample: str | None = None
-    tumour_samples: Mapping[str, str] = MappingProxyType({})
+    tumour_sample: Mapping[str, str] = MappingProxyType({})
     drivers: frozenset[str] = frozenset()
 
 

@@ -65,7 +65,7 @@ def _annotate(
     added, absent = [], 0
     for row in rows:
         variant = row[alt]
-        if variant == row[ref] and OTHER_ALLELE in at:
+        if variant in ("", row[ref]) and OTHER_ALLELE in at:
             variant = row[at[OTHER_ALLELE]]
         t = mutations.find(row[chrom], row[pos], row[ref], variant) if row[sample] in samples else None
         absent += t is None

@@ -39,7 +39,7 @@ def samples_of(
     """
     wanted = answer.observations.sample_ids
     place = {name: d for d, name in enumerate(wanted)}
-    for sample, name in options.tumour_samples.items():
+    for sample, name in options.tumour_sample.items():
         if sample not in place:
             raise UsageError(
                 f"`tumour_sample` {sample}={name}: the samples of the result are {', '.join(wanted)}"
@@ -48,8 +48,8 @@ def samples_of(
             raise UsageError(
                 f"`tumour_sample` {sample}={name}: {path} has no such sample; {samples_of_file(names)}"
             )
-    found = {name: place[sample] for sample, name in options.tumour_samples.items()}
-    if len(found) < len(options.tumour_samples):
+    found = {name: place[sample] for sample, name in options.tumour_sample.items()}
+    if len(found) < len(options.tumour_sample):
         raise UsageError(f"`tumour_sample`: two samples of the result cannot have the same name in {path}")
     if found:
         return found

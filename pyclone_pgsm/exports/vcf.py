@@ -38,8 +38,11 @@ def write_vcf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     if not header.samples:
         raise problems.give_up("has no columns of samples, to which prevalences belong", header.line)
     names = lines[start].split("\t")
-    given = [name.encode("latin-1").decode("utf-8", "replace") for name in header.samples]
-    samples = samples_of(answer, path, options, given, header.tumours, header.normals)
+    given, tumours, normals = (
+        [name.encode("latin-1").decode("utf-8", "replace") for name in names]
+        for names in (header.samples, header.tumours, header.normals)
+    )
+    samples = samples_of(answer, path, options, given, tumours, normals)
     columns = {len(FIXED) + given.index(name): d for name, d in samples.items()}
     mutations = Mutations(answer)
     above = [line for line in lines[:start] if not line.startswith(_DECLARED)]

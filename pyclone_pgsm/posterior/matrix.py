@@ -1,12 +1,14 @@
 """Summary of posterior draws for a data matrix: consensus clusters and the parameters of their distributions."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.labels import renumbered
+from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.parameters import with_names
 from pyclone_pgsm.posterior.checks import crowded_ends
 from pyclone_pgsm.posterior.consensus import assignment_probability
@@ -61,18 +63,27 @@ def summarise_matrix(
         if name.lower() in LABELS
     ]
     doubts: list[str] = []
+    spec, values = trace.options.model.likelihood, trace.matrix.values
     if hasattr(likelihood_class, "doubts"):
         parameters = trace.options.model.to_dict()["parameters"]
-        doubts += _listed(likelihood_class.doubts(trace.matrix.values, parameters))
+        doubts += _warnings_of(spec, likelihood_class.doubts, values, parameters)
     if hasattr(likelihood_class, "doubts_of_clusters"):
-        doubts += _listed(likelihood_class.doubts_of_clusters(trace.matrix.values, labels))
+        doubts += _warnings_of(spec, likelihood_class.doubts_of_clusters, values, labels)
     named = [with_names(doubt, trace.matrix.column_names, trace.matrix.row_names) for doubt in doubts]
     return summary, [*warnings, *named]
 
 
-def _listed(doubts: Iterable[Any]) -> list[str]:
-    """Return the warnings of a likelihood, of which a plugin may return a single one without a list."""
-    return [doubts] if isinstance(doubts, str) else list(map(str, doubts))
+def _warnings_of(spec: str, method: Callable[..., Any], *arguments: Any) -> list[str]:
+    """Return the warnings of a likelihood, of which a plugin may return a single one without a list.
+
+    The chains have ended, and nothing else depends on them: if a plugin's method fails, a warning says so.
+    """
+    try:
+        with blamed(spec):
+            found = method(*arguments)
+            return [found] if isinstance(found, str) else list(map(str, found))
+    except UsageError as fault:
+        return [f"warnings of the likelihood's {method.__name__} are missing, since it failed: {fault}"]
 
 
 def numbered_columns(values: NDArray[np.float64]) -> list[int]:

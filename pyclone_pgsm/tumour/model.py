@@ -87,11 +87,6 @@ def sets_that_fit(size: int, least: int) -> int:
     return max(least, CACHED_BYTES // max(1, size))
 
 
-def all_tables_fit(num_rows: int, grid_size: int) -> bool:
-    """Whether tables of all settings, with so many rows together, can be kept."""
-    return num_rows * grid_size * BYTES_PER_POINT <= CACHED_BYTES
-
-
 def summed_out_proposals(num_observations: int, num_terms: int) -> float:
     """Return how often an update proposes an error rate with the prevalences summed out, if this needs new tables.
 
@@ -163,7 +158,7 @@ class PyCloneModel(Model):
         self.choices = tuple(choices.values())
         weights = [] if self._components is None else weight_names(sample_ids)
         self.hyperparameters: tuple[str, ...] = (*choices, *weights)
-        self.num_observations = len(table.index)
+        self.num_observations, self.num_rows = len(table.index), table.num_rows
         self.has_exchanges = self.num_observations >= LEAST_MEMBERS
         self.prefers_processes = self.index.size <= MOST_IN_PROCESSES
         # for each part, the names that the fields of its setting have, in this order, if they are inferred
@@ -179,7 +174,8 @@ class PyCloneModel(Model):
             math.prod(len(choices[name].values) for name in names if name in choices) for names in self._names
         ]
         all_rows = sum(part.num_rows * number for part, number in zip(parts, num_settings))
-        self._keeps_all = all_tables_fit(all_rows, grid_size)
+        self._keeps_all = all_rows * grid_size * BYTES_PER_POINT <= CACHED_BYTES
+        self._most_settings = max(num_settings)
         self.order = np.argsort(table.index[:, 0], kind="stable")
         summed_out = 0.0
         if any(infer_error_rate):
@@ -191,10 +187,25 @@ class PyCloneModel(Model):
         bytes_per_row = grid_size * BYTES_PER_POINT
         largest_part = max(part.num_rows for part in parts) * bytes_per_row
         self._grid = lru_cache(sets_that_fit(largest_part, LEAST_SETS * len(parts)))(self._make_grid)
-        sets = sets_that_fit(int(self._first_rows[-1]) * bytes_per_row, LEAST_SETS)
-        self._likelihood = lru_cache(min(sets, MOST_COMBINATIONS) if is_split else sets)(self._assemble)
+        self._sets = sets_that_fit(int(self._first_rows[-1]) * bytes_per_row, LEAST_SETS)
+        self._combinations = min(self._sets, MOST_COMBINATIONS) if is_split else 0
+        self._likelihood = lru_cache(self._combinations or self._sets)(self._assemble)
         self._known_cells = lru_cache(None)(self._make_known_cells)
         self._watched = watched_cells(*self.index.shape)
+
+    @property
+    def most_sets(self) -> float:
+        """Number of sets of tables that are kept or in use at a time.
+
+        Where likelihoods in all settings are kept, those from which a hyperparameter is drawn take half as much.
+        """
+        if self._most_settings == 1:
+            return 1.0
+        sets = min(self._most_settings, self._sets) + 1.0  # the one being made
+        if self._keeps_all:
+            kinds = {name.partition(":")[0] for name in self.hyperparameters[: self.num_drawn]}
+            sets += self._most_settings * len(kinds) / 2
+        return sets + self._combinations
 
     def initial_values(self) -> Values:
         weights = () if self._components is None else initial_weights(self.index.shape[1])

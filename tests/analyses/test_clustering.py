@@ -578,6 +578,30 @@ def test_doubts_of_the_likelihood_are_warnings() -> None:
     assert named.startswith("columns are constant or linearly dependent, among them b 3, ä: clusters")
 
 
+def test_what_the_user_may_edit_is_a_copy(tmp_path: Path) -> None:
+    found = cluster(matrix().values, "normal", TIGHT, PitmanYor(), SHORT)
+    pages = []
+    probabilities = found.predict_proba(matrix().values)
+    for _ in range(2):
+        found.report(tmp_path / "page.html", force=True)
+        pages.append((tmp_path / "page.html").read_bytes())
+        for array in (found.labels, found.assignment_prob, found.cluster_size, found.chain_weights):
+            array[:] = 0
+        for array in (*found.parameters.values(), *found.hyperparameters.values()):
+            array[:] = 0.99
+    assert pages[0] == pages[1]
+    np.testing.assert_array_equal(found.predict_proba(matrix().values), probabilities)
+
+
+def test_underflow_is_normal_in_new_rows() -> None:
+    bits = np.repeat([[0.0], [1.0]], 20, axis=0) * np.ones(1500)
+    found = cluster(bits, "bernoulli", settings=SHORT)
+    expected = found.predict_proba(bits), found.log_predictive(bits)
+    with np.errstate(all="raise"):
+        np.testing.assert_array_equal(found.predict_proba(bits), expected[0])
+        np.testing.assert_array_equal(found.log_predictive(bits), expected[1])
+
+
 def test_a_doubt_without_a_list_is_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Normal, "doubts", lambda data, parameters: "strange data")
     assert "strange data" in cluster(matrix().values, "normal", TIGHT, FEW, SHORT).warnings

@@ -692,6 +692,21 @@ def vcf(result: Result, path: Path, samples: list[str]) -> Path:
     return path
 
 
+def test_maf_whose_second_allele_is_empty(result: Result, tmp_path: Path) -> None:
+    """The variant is then the first allele, as the reader of mutations has it."""
+    source = maf(result, tmp_path / "in.maf")
+    lines = [line.split("\t") for line in source.read_text().splitlines()]
+    for fields in lines[2:]:
+        fields[4], fields[5] = fields[5], ""
+    (tmp_path / "first.maf").write_text("\n".join("\t".join(fields) for fields in lines) + "\n")
+    written = []
+    for each in (source, tmp_path / "first.maf"):
+        notes = result.export("maf", tmp_path / "out.maf", source=each, force=True)
+        written.append([line.split("\t")[8:] for line in (tmp_path / "out.maf").read_text().splitlines()])
+        assert says(notes, "not in the result")
+    assert written[0] == written[1]
+
+
 @pytest.mark.parametrize("name", ["out.vcf", "out.vcf.gz"])
 def test_vcf(result: Result, tmp_path: Path, name: str) -> None:
     pysam = pytest.importorskip("pysam")
@@ -762,6 +777,16 @@ def test_vcf_of_a_named_sample(result: Result, tmp_path: Path) -> None:
         result.export("vcf", tmp_path / "out.vcf", source=source)
     sample = result.summary.sample_ids[1]
     result.export("vcf", tmp_path / "out.vcf", source=source, source_sample=sample)
+    record = (tmp_path / "out.vcf").read_text().splitlines()[-2].split("\t")
+    assert record[9].endswith(":.:.:.")
+    assert float(record[10].split(":")[2]) == pytest.approx(result.summary.mean[-1, 1], rel=1e-5)
+
+
+def test_vcf_that_declares_a_sample_whose_name_is_not_ascii(result: Result, tmp_path: Path) -> None:
+    source = vcf(result, tmp_path / "in.vcf", ["Blut", "Tümör"])
+    text = source.read_text().replace("##FILTER", "##tumor_sample=Tümör\n##FILTER", 1)
+    source.write_text(text, encoding="utf-8")
+    result.export("vcf", tmp_path / "out.vcf", source=source, source_sample=result.summary.sample_ids[1])
     record = (tmp_path / "out.vcf").read_text().splitlines()[-2].split("\t")
     assert record[9].endswith(":.:.:.")
     assert float(record[10].split(":")[2]) == pytest.approx(result.summary.mean[-1, 1], rel=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -278,6 +279,27 @@ def test_new_rows_for_which_the_density_fails(tmp_path: Path) -> None:
     for density_of in (found.log_predictive, found.predict_proba):
         with pytest.raises(UsageError, match=r"counting.py:Counting': .*ValueError: too large$"):
             density_of([[9.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("return 1 / 0", r"missing, since it failed: .*counting.py:Counting': .*ZeroDivisionError"),
+        ("return None", r"missing, since it failed: .*counting.py:Counting': .*'NoneType'"),
+        ("return ['odd data']", "^odd data$"),
+    ],
+)
+def test_warnings_that_fail_lose_no_run(tmp_path: Path, body: str, expected: str) -> None:
+    """They are asked for after the chains."""
+    methods = "".join(
+        f"\n    @staticmethod\n    def {name}(data, other):\n        {body}\n"
+        for name in ("doubts", "doubts_of_clusters")
+    )
+    file = tmp_path / "counting.py"
+    file.write_text(SOURCE.format(**{**SOUND, "cluster_parameters": RETURNED + methods}))
+    settings = Settings(iterations=4, chains=1, sampler="gibbs")
+    found = cluster(np.array([[1.0, 2.0], [2.0, 3.0]]), f"{file}:Counting", settings=settings)
+    assert sum(re.search(expected, each) is not None for each in found.warnings) == 2
 
 
 def test_a_sound_one_runs(tmp_path: Path) -> None:

@@ -170,6 +170,11 @@ def _build_of_sample(variants: Variants, segments: Segments, sample: str) -> Bui
     of_mutations = builds_that_fit(last_mutations)
     of_segments = builds_that_fit(last_segments)
     said = {variants.builds.get(file) for file in given["file"].unique()}
+    if len(stated := sorted(filter(None, said))) > 1:
+        raise UsageError(
+            f"sample {sample!r}: its files state the genome builds {' and '.join(stated)}. Convert one of them "
+            "(liftover); or give `genome_build`, if this is a mistake"
+        )
     of_mutations = [build for build in of_mutations if said == {build}] or of_mutations
     both = [build for build in of_mutations if build in of_segments]
     if of_mutations and of_segments and not both:

@@ -472,6 +472,17 @@ def test_different_builds() -> None:
         join(said, of_37)
 
 
+def test_files_of_a_sample_that_state_two_builds() -> None:
+    table = variants(("1", 5), ("2", 5)).table.assign(file=["snv.vcf", "indel.vcf"])
+    said = Variants(table, builds={"snv.vcf": "GRCh38", "indel.vcf": "GRCh37"})
+    segments = given({"end": 100}, {"chrom": "2", "end": 100})
+    with pytest.raises(
+        UsageError, match=r"sample 'S': its files state the genome builds GRCh37 and GRCh38\. Convert"
+    ):
+        join(said, segments)
+    assert len(join(said, segments, build="GRCh38")[0]) == 2
+
+
 def test_header_that_says_the_wrong_build() -> None:
     """Positions that the chromosomes of the build do not have go before what the header says."""
     wrong = Variants(variants(("1", 249_000_000)).table, builds={"v.vcf": "GRCh38"})
