@@ -56,7 +56,8 @@ def check_effects(given: Collection[str], options: Mapping[str, Any], effects: E
     for name, (other, values) in effects.items():
         if name in given and options[other] not in values:
             value = options[name]
-            shown = " ".join(sorted(value)) if isinstance(value, list | frozenset) else value
+            value = sorted(value) if isinstance(value, frozenset) else value
+            shown = " ".join(value) if isinstance(value, list) else value
             raise UsageError(
                 f"`{name}` {shown}: has no effect with `{other}` {options[other]}: leave it out, or use "
                 f"`{other}` {' or '.join(map(str, values))}"

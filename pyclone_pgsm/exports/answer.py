@@ -16,7 +16,8 @@ from pyclone_pgsm.inputs.observations import PLACEHOLDERS, PRIORS_WITHOUT_COPY_N
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tsv import long_table, write_table
-from pyclone_pgsm.tumour.genotypes import mutant_copies_per_cell, two_state_genotypes
+from pyclone_pgsm.tumour.genotypes import Genotype, mutant_copies_per_cell
+from pyclone_pgsm.tumour.grid import deduplicate, loci_of
 
 DEFAULT_PATIENT = "patient"
 DEFAULT_ERROR_RATE = 0.001
@@ -54,6 +55,12 @@ class Answer:
         return found
 
     @property
+    def prevalence_with_outliers(self) -> NDArray[np.float64]:
+        """(T, D) prevalence of each mutation's cluster, and that of an outlier by its own reads."""
+        prevalence = self.prevalence
+        return np.where(np.isnan(prevalence), self.summary.mean, prevalence)
+
+    @property
     def copies(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(T, D) major and minor copies in cells that can have the mutation, for formats with one copy-number state.
 
@@ -69,34 +76,23 @@ class Answer:
     def mutant_copies(self) -> NDArray[np.float64]:
         """(T, D) most probable number of mutant copies in a cell with the mutation; 1 where it is unknown.
 
-        Where the tumour cells have two copy-number states, it is the mean of the cells with the mutation.
+        Where the tumour cells have two copy-number states, it is the mean of the cells with the mutation, by the
+        genotype that is most probable at this prevalence.
         """
         found = np.maximum(self.summary.multiplicity, 1).astype(float)
-        seen = self.observations.as_seen_by(self.genotype_prior)
-        same = (seen.major_cn == seen.subclonal_major_cn) & (seen.minor_cn == seen.subclonal_minor_cn)
-        has_two_states = seen.has_data & (seen.subclonal_fraction > 0.0) & ~same
-        prevalence = np.where(np.isnan(self.prevalence), self.summary.mean, self.prevalence)
-        for t, d in np.argwhere(has_two_states & (prevalence > 0.0)).tolist():
-            found[t, d] = self._mean_of_two_states(seen, t, d, float(prevalence[t, d]))
+        loci = loci_of(deduplicate(self.observations, self.genotype_prior), self.genotype_prior)
+        table, prevalence, mean_copies = loci.table, self.prevalence_with_outliers, self.mean_copies
+        for t, d in np.argwhere((table.index >= 0) & (prevalence > 0.0)).tolist():
+            row, phi = table.index[t, d], float(prevalence[t, d])
+            if table.subclonal_fraction[row] > 0.0:
+                genotypes = [Genotype(*state) for state in loci.states[slice(*loci.bounds[row])].tolist()]
+                copies = np.array([mutant_copies_per_cell(genotype, phi) for genotype in genotypes])
+                error = table.error_rate[row]
+                share = np.clip(table.tumour_content[row] * copies / mean_copies[t, d], error, 1.0 - error)
+                log_p = table.alt_counts[row] * np.log(share) + table.ref_counts[row] * np.log1p(-share)
+                log_p += [genotype.log_weight for genotype in genotypes]
+                found[t, d] = copies[np.argmax(log_p)] / phi
         return found
-
-    def _mean_of_two_states(self, seen: Observations, t: int, d: int, prevalence: float) -> float:
-        """Return the mean mutant copies in cells with the mutation, by the genotype that is most probable there."""
-        one, two = (
-            (int(major[t, d]), int(minor[t, d]))
-            for major, minor in (
-                (seen.major_cn, seen.minor_cn),
-                (seen.subclonal_major_cn, seen.subclonal_minor_cn),
-            )
-        )
-        fraction, normal = float(seen.subclonal_fraction[t, d]), int(seen.normal_cn[t, d])
-        genotypes = two_state_genotypes(self.genotype_prior, one, two, fraction, normal)
-        copies = np.array([mutant_copies_per_cell(genotype, prevalence) for genotype in genotypes])
-        error = seen.error_rate[t, d]
-        mean = np.clip(seen.tumour_content[t, d] * copies / seen.mean_copies[t, d], error, 1.0 - error)
-        log_p = seen.alt_counts[t, d] * np.log(mean) + seen.ref_counts[t, d] * np.log1p(-mean)
-        log_p += [genotype.log_weight for genotype in genotypes]
-        return float(copies[np.argmax(log_p)] / prevalence)
 
     @property
     def mean_copies(self) -> NDArray[np.float64]:

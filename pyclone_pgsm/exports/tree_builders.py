@@ -95,9 +95,7 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
         "mutation_id": ids["mutation_id"],
         "cluster_id": by_row(labels),
         "sample_id": data.sample_ids,
-        "cellular_prevalence": _with_point(
-            np.where(np.isnan(answer.prevalence), summary.mean, answer.prevalence)
-        ),
+        "cellular_prevalence": _with_point(answer.prevalence_with_outliers),
     }
     chrom = answer.annotation("chrom")
     notes = []

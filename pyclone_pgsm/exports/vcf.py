@@ -76,11 +76,9 @@ def _annotated(
 
     Values of these fields from elsewhere are replaced, also if nothing is known.
     """
-    keys = fields[7].split(";")
-    infos = [each for each in keys if each.partition("=")[0] != CLUSTER and each != "."]
-    has_values = any(each.partition("=")[0] == CLUSTER for each in keys) or set(KEYS) & set(
-        fields[8].split(":")
-    )
+    given = [each for each in fields[7].split(";") if each != "."]
+    infos = [each for each in given if each.partition("=")[0] != CLUSTER]
+    has_values = len(infos) < len(given) or set(KEYS) & set(fields[8].split(":"))
     if all(t is None for t in found) and not has_values:
         return fields
     summary = answer.summary

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
+from pyclone_pgsm.tumour.genotypes import ROUNDING
 from pyclone_pgsm.tumour.grid import Loci
-from pyclone_pgsm.tumour.kernels import ROUNDING, log_reads, log_sum_exp, log_weight, variant_share
+from pyclone_pgsm.tumour.kernels import log_reads, log_sum_exp, log_weight, variant_share
 
 NEGLIGIBLE_MASS = 1e-9  # posterior mass of a grid point that is not taken into account
 

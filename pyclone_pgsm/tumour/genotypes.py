@@ -59,7 +59,7 @@ class Genotype(NamedTuple):
 
 
 ROUNDING = 1e-9
-"""Tolerance in comparisons of prevalences."""
+"""Tolerance in comparisons of prevalences and shares."""
 LOOSE = 0.1
 """Prior probability that a mutation on several copies may be in a part of the tumour's or a state's cells, which allows
 for inaccurate fractions, tumour contents or states."""

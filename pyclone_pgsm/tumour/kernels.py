@@ -20,9 +20,9 @@ import math
 import numpy as np
 
 from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
+from pyclone_pgsm.tumour.genotypes import ROUNDING
 
 NEGLIGIBLE = -40.0  # log of a share of a sum that is negligible in double precision
-ROUNDING = 1e-9  # tolerance in comparisons of prevalences and shares
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 DEEP = 1e5  # reads, and precision if finite, from which log P is computed from deviances
 
